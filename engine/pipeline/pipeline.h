@@ -1,0 +1,261 @@
+/* A pipeline with types: names resolved to indexes, expressions evaluated, defaults filled in, sizes in bytes. Made once
+ * by gr_pipeline_read from a document, then only read.
+ *
+ * Invariants: every index is in range; every size and offset fits 63 bits; every reference lies inside its buffer; every
+ * copy and fill is a box of at most three dimensions; every kernel call has passed the kernel's own check; no node
+ * overlaps its own inputs in a way that the kind forbids. */
+#ifndef GRAPHRUN_ENGINE_PIPELINE_PIPELINE_H
+#define GRAPHRUN_ENGINE_PIPELINE_PIPELINE_H
+
+#include "engine/document/document.h"
+#include "engine/kernel.h"
+
+enum gr_place {
+  GR_PLACE_DEVICE,
+  GR_PLACE_PINNED,
+  GR_PLACE_HOST,
+  GR_PLACE_MAPPED,
+  GR_PLACE_MANAGED,
+};
+enum { GR_PLACE_COUNT = GR_PLACE_MANAGED + 1 };
+
+/* "device", "pinned", …; a static string. */
+const char *gr_place_name(enum gr_place place);
+
+enum gr_init_kind {
+  GR_INIT_NONE, /* undefined bytes */
+  GR_INIT_ZEROS,
+  GR_INIT_FILL,
+  GR_INIT_IOTA,
+  GR_INIT_RANDOM,
+  GR_INIT_VALUES,
+  GR_INIT_LOAD,
+};
+
+/* A number in the type that its buffer has: the element's bytes, little-endian, in the low gr_type_size bytes. */
+struct gr_element {
+  uint64_t bits;
+};
+
+/* A scalar before it is given a type: an integer (with the sign apart, so that all of i64 and u64 fit) or a real. */
+struct gr_number {
+  bool is_real;
+  bool is_negative;   /* integers */
+  uint64_t magnitude; /* integers */
+  double real;        /* reals */
+};
+
+struct gr_init {
+  enum gr_init_kind kind;
+  struct gr_mark mark;
+  struct gr_element value;         /* FILL */
+  struct gr_number start, step;    /* IOTA: element i is start + i*step: integers exactly and checked to fit the type,
+                                      floats in f64 and then rounded */
+  uint64_t seed;                   /* RANDOM: see gr_random_* in engine/run */
+  struct gr_number low, high;
+  const unsigned char *values;     /* VALUES: size_bytes of the buffer, already in its type */
+  const char *path;                /* LOAD: as in the file; gr_pipeline_path makes it usable */
+};
+
+enum gr_expect_kind {
+  GR_EXPECT_NONE,
+  GR_EXPECT_LOAD,
+  GR_EXPECT_EQUALS,
+  GR_EXPECT_SUM,
+};
+
+struct gr_expect {
+  enum gr_expect_kind kind;
+  struct gr_mark mark;
+  const char *path;       /* LOAD */
+  struct gr_number value; /* EQUALS (representable in the type, or a real that is compared as f64), SUM */
+  double rtol;
+  double atol;
+};
+
+struct gr_buffer {
+  const char *name; /* terminated, valid UTF-8, 1 to 256 bytes */
+  struct gr_mark mark;
+  enum gr_type type;
+  enum gr_place place;
+  uint32_t device;
+  uint32_t rank;
+  const uint64_t *shape; /* [rank] */
+  uint64_t element_count;
+  uint64_t size_bytes;
+  const struct gr_init *init;     /* null: undefined bytes */
+  const struct gr_expect *expect; /* null: none */
+  const char *save;               /* null: none; as in the file */
+  struct gr_mark save_mark;
+};
+
+/* A buffer or a slice of one. */
+struct gr_reference {
+  uint32_t buffer_index;
+  uint32_t rank;           /* the buffer's */
+  const uint64_t *starts;  /* [rank]; null for a whole buffer: all 0 */
+  const uint64_t *extents; /* [rank]; the buffer's shape for a whole buffer */
+  uint64_t element_count;
+  uint64_t offset_bytes;   /* of the first element */
+  bool is_contiguous;      /* the elements lie side by side (also when there are none) */
+  struct gr_mark mark;
+};
+
+enum gr_node_kind {
+  GR_NODE_COPY,
+  GR_NODE_FILL,
+  GR_NODE_KERNEL,
+  GR_NODE_BARRIER,
+};
+/* "copy", …; a static string. */
+const char *gr_node_kind_name(enum gr_node_kind kind);
+
+/* One argument of a kernel node: a buffer or a scalar. */
+struct gr_argument {
+  uint32_t reference_index; /* into `references`; UINT32_MAX for a scalar */
+  struct gr_mark mark;
+  union {
+    double real;
+    int64_t integer;
+  };
+};
+
+/* What a node does to one buffer, for the race check and for `order: data`. */
+struct gr_node_access {
+  uint32_t reference_index;
+  uint32_t access; /* enum gr_access */
+};
+
+struct gr_node {
+  const char *name; /* terminated, valid UTF-8, 1 to 256 bytes */
+  struct gr_mark mark;
+  uint8_t kind;     /* enum gr_node_kind */
+  bool is_no_op;    /* nothing to do: a barrier never is; it still keeps its place in the order */
+  uint32_t first_after; /* into `after` */
+  uint32_t after_count; /* distinct, in file order */
+  uint32_t first_access; /* into `accesses`: buffers only, no_op nodes have none */
+  uint32_t access_count;
+  uint64_t timeout_ns; /* 0: none */
+  const char *note;    /* null: none */
+  union {
+    struct {
+      uint32_t from; /* into `references` */
+      uint32_t to;
+    } copy;
+    struct {
+      uint32_t to;
+      struct gr_element value;
+    } fill;
+    struct {
+      const struct gr_kernel *kernel;
+      uint32_t first_argument; /* into `arguments`; kernel->parameter_count of them, in the kernel's order */
+      uint32_t scratch_bytes;  /* device scratch */
+    } kernel;
+  };
+};
+
+struct gr_after {
+  uint32_t node_index; /* the predecessor */
+  struct gr_mark mark;
+};
+
+enum gr_order { GR_ORDER_EXPLICIT, GR_ORDER_DATA };
+enum gr_races { GR_RACES_ERROR, GR_RACES_WARN, GR_RACES_ALLOW };
+enum gr_policy { GR_POLICY_LEVELS, GR_POLICY_CHAINS, GR_POLICY_TUNED, GR_POLICY_SERIAL };
+const char *gr_policy_name(enum gr_policy policy);
+
+struct gr_param {
+  const char *name;
+  struct gr_number value; /* after overrides */
+  struct gr_mark mark;
+};
+
+struct gr_pipeline {
+  struct gr_arena arena;
+  const char *file;   /* shown in messages */
+  const char *folder; /* relative paths start here; ends in '/' or is empty for the working folder */
+  const char *name;
+  enum gr_order order;
+  enum gr_races races;
+  enum gr_policy policy;
+  uint32_t stream_max; /* 0: no cap */
+
+  const struct gr_param *params;
+  uint32_t param_count;
+  const struct gr_buffer *buffers;
+  uint32_t buffer_count;
+  const struct gr_node *nodes; /* in file order */
+  uint32_t node_count;
+  const struct gr_after *after;
+  const struct gr_reference *references;
+  const struct gr_node_access *accesses;
+  const struct gr_argument *arguments;
+};
+
+/* A param set from outside the file (`--set`, gr_graph_set_*). */
+struct gr_override {
+  const char *name;
+  struct gr_number value;
+};
+
+struct gr_pipeline_options {
+  const char *folder;                   /* see struct gr_pipeline; copied */
+  const struct gr_catalogue *catalogue; /* outlives the pipeline */
+  const struct gr_override *overrides;  /* a name that the file does not declare is an error with 'did you mean' */
+  uint32_t override_count;
+};
+
+/* Reads a document. Every problem of the file goes to `diagnostics` in one pass; errors give GR_ERR_INVALID (or
+ * GR_ERR_NOT_SUPPORTED when all errors are of that kind, GR_ERR_NO_MEMORY) and *pipeline stays untouched. The pipeline
+ * keeps no pointer into the document. Linear in items (n log n where names are looked up). */
+enum gr_status gr_pipeline_read(struct gr_memory *memory, const struct gr_document *document,
+                                const struct gr_pipeline_options *options, struct gr_diagnostics *diagnostics,
+                                struct gr_pipeline **pipeline);
+void gr_pipeline_destroy(struct gr_pipeline *pipeline);
+
+/* Parses a number as the format spells it (for `--set`): integers with 0x and Ki/Mi/Gi, floats, .inf, .nan. False if it
+ * is none. No expressions. */
+bool gr_number_parse(struct gr_view text, struct gr_number *number);
+/* The element of that type with exactly this value; floats round to nearest even and must not overflow to infinity from
+ * a finite value; integers must fit and have no fraction. False where it does not fit. */
+bool gr_number_to_element(struct gr_number number, enum gr_type type, struct gr_element *element);
+double gr_number_to_double(struct gr_number number);
+/* An element's value as f64 (64-bit integers round). */
+double gr_element_to_double(enum gr_type type, const void *bytes);
+
+/* A path of the file made usable: absolute ones as they are, others behind `folder`. Caller releases with
+ * gr_memory_release; null without memory. */
+char *gr_pipeline_path(const struct gr_pipeline *pipeline, struct gr_memory *memory, const char *path);
+
+/* A copy or fill as a box of bytes of up to three dimensions. `width` bytes lie side by side, `height` rows are `pitch`
+ * apart, `depth` planes are `plane` apart (a plane is a multiple of the pitch where depth > 1). Dimensions that are not
+ * needed are 1 with pitch and plane set as if the box were packed. */
+struct gr_box {
+  uint32_t buffer_index;
+  uint64_t offset_bytes;
+  uint64_t pitch_bytes;
+  uint64_t plane_bytes;
+};
+struct gr_copy_box {
+  struct gr_box from;
+  struct gr_box to;
+  uint64_t width_bytes; /* 0 for a no_op */
+  uint64_t height;
+  uint64_t depth;
+};
+struct gr_fill_box {
+  struct gr_box to;
+  uint64_t width_bytes;
+  uint64_t height;
+  uint64_t depth;
+  uint32_t element_bytes;
+  uint64_t bits;
+};
+/* The boxes of one node of that kind; folded to as few dimensions as possible. */
+void gr_pipeline_copy_box(const struct gr_pipeline *pipeline, uint32_t node_index, struct gr_copy_box *box);
+void gr_pipeline_fill_box(const struct gr_pipeline *pipeline, uint32_t node_index, struct gr_fill_box *box);
+
+/* The typed pipeline as stable text, for --dump=pipeline and goldens. */
+void gr_pipeline_show(const struct gr_pipeline *pipeline, struct gr_text *out);
+
+#endif
