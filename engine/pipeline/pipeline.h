@@ -149,7 +149,7 @@ struct gr_node {
     struct {
       const struct gr_kernel *kernel;
       uint32_t first_argument; /* into `arguments`; kernel->parameter_count of them, in the kernel's order */
-      uint32_t scratch_bytes;  /* device scratch */
+      uint64_t scratch_bytes;  /* device scratch */
     } kernel;
   };
 };
