@@ -1,0 +1,165 @@
+/* The contract between the engine and what runs a plan: one const table of whole-plan operations.
+ *
+ * A back end sees a frozen plan and turns it into an executable that owns everything it needs: memory for all buffers,
+ * streams, events, a captured graph. It knows plan.h, base and engine/kernel.h; it knows neither YAML nor the program.
+ *
+ * Threads: operations on one device handle or on one of its executables are never called at the same time by two threads
+ * (run/ sees to it); different device handles are independent.
+ *
+ * Errors: a function that does not return GR_OK has filled `error` (where not null) with one sentence, node and place
+ * where it knows them, the API's own name for the code in backend_code, and has left its outputs untouched. `destroy` and
+ * `close` accept null, and what a failed build or open had made is gone when it returns. */
+#ifndef GRAPHRUN_ENGINE_BACKEND_BACKEND_H
+#define GRAPHRUN_ENGINE_BACKEND_BACKEND_H
+
+#include "engine/plan/plan.h"
+
+enum gr_mode {
+  GR_MODE_GRAPH,  /* one captured graph, replayed */
+  GR_MODE_STREAM, /* plain streams with events */
+  GR_MODE_SERIAL, /* one node at a time, each waited for */
+};
+const char *gr_mode_name(enum gr_mode mode);
+
+/* What became of a node; names as in the JSON report. */
+enum gr_node_state {
+  GR_NODE_NOT_RUN,
+  GR_NODE_OK,
+  GR_NODE_FAILED,
+  GR_NODE_SUSPECT, /* could be the one that failed */
+  GR_NODE_TIMEOUT,
+  GR_NODE_SKIPPED, /* a predecessor failed */
+  GR_NODE_NO_OP,
+};
+const char *gr_node_state_name(enum gr_node_state state);
+
+/* Raw page-locked blocks, as the CUDA runtime gives them. Both may be called from any thread, never during a capture. */
+struct gr_pinned_source {
+  void *(*take)(void *context, size_t size_bytes);        /* page-aligned; null when refused */
+  void (*give_back)(void *context, void *address);        /* exactly an address that `take` gave */
+  void *context;
+};
+
+/* A pool of page-locked memory that a program supplies. `create` gets the source, which outlives the pool; null fails.
+ * Allocations are at least 256-byte aligned. Everything is released before `destroy`. One pool serves one device handle;
+ * never called by two threads at once. */
+struct gr_pinned_hooks {
+  void *(*create)(void *context, const struct gr_pinned_source *source);
+  void *(*allocate)(void *pool, size_t size_bytes);
+  void (*release)(void *pool, void *address);
+  void (*destroy)(void *pool);
+  void *context;
+};
+/* The library's default: whole blocks from the source, kept and reused when a block of about that size is asked for
+ * again. `context` must point to a struct gr_memory. */
+extern const struct gr_pinned_hooks gr_pinned_default;
+
+struct gr_device_info {
+  char name[128];
+  uint64_t memory_bytes;
+  uint64_t free_bytes; /* 0: not known without opening it */
+  uint32_t compute_major, compute_minor;
+  uint32_t unit_count; /* multiprocessors, or cores */
+};
+
+/* Why there is no device, or which there are; never an error for 'none here'. */
+struct gr_probe {
+  uint32_t device_count;
+  char reason[256]; /* one sentence without a final stop where device_count is 0 */
+  char driver[64];  /* versions, for people */
+};
+
+struct gr_device_options {
+  uint32_t device_index;
+  uint32_t worker_count; /* host: 0 means one a core */
+  const struct gr_catalogue *catalogue;
+  const struct gr_pinned_hooks *pinned; /* null: the default */
+};
+
+struct gr_build_options {
+  enum gr_mode mode;
+};
+
+/* Facts about what was built and what it cost. */
+struct gr_build_facts {
+  uint64_t graph_nodes;   /* counted in the captured graph after building; 0 where there is no graph */
+  uint64_t graph_edges;
+  uint64_t stream_count;
+  uint64_t corrected_steps; /* steps whose dependency set was set by hand during capture */
+  uint64_t device_bytes, pinned_bytes, host_bytes, mapped_bytes, managed_bytes;
+  uint64_t allocate_ns, load_kernels_ns, capture_ns, instantiate_ns, upload_ns;
+  uint32_t worker_count;     /* host */
+  const char *gemm;          /* "cuBLAS 13.0", "built-in", "CBLAS"; null where no gemm occurs */
+};
+
+/* Times of replays since the executable was built or since the last `reset_times`. */
+struct gr_replay_times {
+  uint64_t replays;
+  uint64_t launch_min_ns, launch_max_ns, launch_total_ns; /* the host call */
+  double device_ns;  /* first start to last end on the device's clock; 0 where there is none */
+};
+
+/* How a wait ends early. `cancelled` may be null. */
+struct gr_wait_options {
+  uint64_t deadline_ns; /* of gr_clock_now; 0: none */
+  bool (*cancelled)(void *context);
+  void *context;
+};
+
+struct gr_device;     /* a back end's own */
+struct gr_executable; /* a back end's own */
+
+struct gr_backend {
+  const char *name; /* "host", "cuda" */
+
+  /* Looks for devices. Must not create a context, may open libraries; may be called before fork. Cheap. */
+  void (*probe)(struct gr_probe *probe);
+  /* Describes one device without leaving a context behind where that is possible. */
+  enum gr_status (*describe)(uint32_t device_index, struct gr_device_info *info, struct gr_error *error);
+
+  /* Makes a device ready. May block for as long as a context takes. The options' pointers outlive the handle. */
+  enum gr_status (*open)(struct gr_memory *memory, const struct gr_device_options *options, struct gr_device **device,
+                         struct gr_error *error);
+  /* After all of the device's executables are destroyed. Never blocks for ever after a timeout or a lost context: what
+   * cannot be freed then is left to the end of the process. */
+  void (*close)(struct gr_device *device);
+  void (*limits)(const struct gr_device *device, struct gr_limits *limits);
+
+  /* Allocates everything, then makes the plan ready to launch. The plan outlives the executable. All memory, modules and
+   * events exist before a capture begins. Buffers hold undefined bytes, scratch is zero. */
+  enum gr_status (*build)(struct gr_device *device, const struct gr_plan *plan, const struct gr_build_options *options,
+                          struct gr_executable **executable, struct gr_error *error);
+  void (*destroy)(struct gr_executable *executable);
+
+  /* Copies bytes between the caller's memory and a buffer of any place, at once and whole; blocks. Not while replays are
+   * in flight. offset + size lie inside the buffer (checked by the caller). */
+  enum gr_status (*write)(struct gr_executable *executable, uint32_t buffer_index, uint64_t offset_bytes,
+                          const void *from, uint64_t size_bytes, struct gr_error *error);
+  enum gr_status (*read)(struct gr_executable *executable, uint32_t buffer_index, uint64_t offset_bytes, void *to,
+                         uint64_t size_bytes, struct gr_error *error);
+  /* The buffer's address where the host may touch it directly (pinned, host, mapped; on the host back end all); else
+   * null. Only while nothing is in flight. */
+  void *(*address)(struct gr_executable *executable, uint32_t buffer_index);
+
+  /* Starts one replay. Queues behind earlier ones; replays of one executable never overlap. May block while too many are
+   * queued, then `wait`'s options bound it. Nothing is allocated. In serial mode, and on the host, it may run the replay
+   * to its end. */
+  enum gr_status (*launch)(struct gr_executable *executable, const struct gr_wait_options *options,
+                           struct gr_error *error);
+  /* Waits for all launched replays. GR_ERR_TIMEOUT, GR_ERR_CANCELLED: something still runs, and only `states`, `times`
+   * and (with no promise to free everything) destroy and close may be called from then on. GR_ERR_NODE: a node failed; the
+   * error names it where that is known for certain. */
+  enum gr_status (*wait)(struct gr_executable *executable, const struct gr_wait_options *options,
+                         struct gr_error *error);
+
+  /* The state of each step after the last replay or failure; `states` has plan->step_count entries. */
+  void (*states)(const struct gr_executable *executable, enum gr_node_state *states);
+  void (*facts)(const struct gr_executable *executable, struct gr_build_facts *facts);
+  void (*times)(const struct gr_executable *executable, struct gr_replay_times *times);
+  void (*reset_times)(struct gr_executable *executable);
+};
+
+/* The back ends in this build, best first, ended by null. Defined in builtin.c, which only engine.c's target links. */
+extern const struct gr_backend *const gr_backends_builtin[];
+
+#endif
