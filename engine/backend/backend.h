@@ -12,55 +12,12 @@
 #ifndef GRAPHRUN_ENGINE_BACKEND_BACKEND_H
 #define GRAPHRUN_ENGINE_BACKEND_BACKEND_H
 
+#include "engine/base/types.h"
 #include "engine/plan/plan.h"
 
-enum gr_mode {
-  GR_MODE_GRAPH,  /* one captured graph, replayed */
-  GR_MODE_STREAM, /* plain streams with events */
-  GR_MODE_SERIAL, /* one node at a time, each waited for */
-};
-const char *gr_mode_name(enum gr_mode mode);
-
-/* What became of a node; names as in the JSON report. */
-enum gr_node_state {
-  GR_NODE_NOT_RUN,
-  GR_NODE_OK,
-  GR_NODE_FAILED,
-  GR_NODE_SUSPECT, /* could be the one that failed */
-  GR_NODE_TIMEOUT,
-  GR_NODE_SKIPPED, /* a predecessor failed */
-  GR_NODE_NO_OP,
-};
-const char *gr_node_state_name(enum gr_node_state state);
-
-/* Raw page-locked blocks, as the CUDA runtime gives them. Both may be called from any thread, never during a capture. */
-struct gr_pinned_source {
-  void *(*take)(void *context, size_t size_bytes);        /* page-aligned; null when refused */
-  void (*give_back)(void *context, void *address);        /* exactly an address that `take` gave */
-  void *context;
-};
-
-/* A pool of page-locked memory that a program supplies. `create` gets the source, which outlives the pool; null fails.
- * Allocations are at least 256-byte aligned. Everything is released before `destroy`. One pool serves one device handle;
- * never called by two threads at once. */
-struct gr_pinned_hooks {
-  void *(*create)(void *context, const struct gr_pinned_source *source);
-  void *(*allocate)(void *pool, size_t size_bytes);
-  void (*release)(void *pool, void *address);
-  void (*destroy)(void *pool);
-  void *context;
-};
 /* The library's default: whole blocks from the source, kept and reused when a block of about that size is asked for
  * again. `context` must point to a struct gr_memory. */
 extern const struct gr_pinned_hooks gr_pinned_default;
-
-struct gr_device_info {
-  char name[128];
-  uint64_t memory_bytes;
-  uint64_t free_bytes; /* 0: not known without opening it */
-  uint32_t compute_major, compute_minor;
-  uint32_t unit_count; /* multiprocessors, or cores */
-};
 
 /* Why there is no device, or which there are; never an error for 'none here'. */
 struct gr_probe {
@@ -157,6 +114,10 @@ struct gr_backend {
   void (*facts)(const struct gr_executable *executable, struct gr_build_facts *facts);
   void (*times)(const struct gr_executable *executable, struct gr_replay_times *times);
   void (*reset_times)(struct gr_executable *executable);
+
+  /* Optional (null: never). True when the device's context is lost for the rest of the process; `cause` then gets the
+   * first failure. */
+  bool (*is_lost)(const struct gr_device *device, struct gr_error *cause);
 };
 
 /* The back ends in this build, best first, ended by null. Defined in builtin.c, which only engine.c's target links. */

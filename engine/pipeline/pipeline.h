@@ -7,17 +7,9 @@
 #ifndef GRAPHRUN_ENGINE_PIPELINE_PIPELINE_H
 #define GRAPHRUN_ENGINE_PIPELINE_PIPELINE_H
 
+#include "engine/base/types.h"
 #include "engine/document/document.h"
 #include "engine/kernel.h"
-
-enum gr_place {
-  GR_PLACE_DEVICE,
-  GR_PLACE_PINNED,
-  GR_PLACE_HOST,
-  GR_PLACE_MAPPED,
-  GR_PLACE_MANAGED,
-};
-enum { GR_PLACE_COUNT = GR_PLACE_MANAGED + 1 };
 
 /* "device", "pinned", …; a static string. */
 const char *gr_place_name(enum gr_place place);
