@@ -87,7 +87,7 @@ done <programs
 
 has_gpu || echo "There is no GPU here: the graphs are left out."
 for graph in graphs/*.yaml; do
-  has_gpu && [ -e "$graph" ] || continue
+  if ! has_gpu || [ ! -e "$graph" ]; then continue; fi
   for mode in graph stream serial; do
     one graph "$graph $mode" ./tools/graphrun/graphrun run --backend cuda --mode "$mode" "$graph"
   done
