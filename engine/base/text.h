@@ -46,6 +46,16 @@ void gr_text_append_duration(struct gr_text *text, double nanoseconds);
 
 /* Strict UTF-8: no overlong forms, no surrogates, at most U+10FFFF. `*bad_offset` is where it first fails. */
 bool gr_utf8_valid(struct gr_view view, size_t *bad_offset);
+/* The bytes of the well-formed sequence that the view starts with, 1 to 4; 0 where there is none. */
+size_t gr_utf8_length(struct gr_view view);
+
+/* What a user wrote, fit for a message: in double quotes, control characters and bad bytes as \x07, long texts cut.
+ * Use it as an argument: `"unknown key %s", gr_view_quote(key).text`. */
+enum { GR_QUOTE_BYTES = 112 };
+struct gr_quote {
+  char text[GR_QUOTE_BYTES];
+};
+struct gr_quote gr_view_quote(struct gr_view view);
 
 /* The candidate nearest to `word`, for "did you mean": index, or SIZE_MAX when none is near. Near means a
  * Damerau-Levenshtein distance (restricted: optimal string alignment) of at most a third of the length, at least 1. The

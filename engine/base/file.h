@@ -1,0 +1,70 @@
+/* Files as a whole: read into memory, and written so that the final name never shows half a file. Errors are GR_ERR_IO
+ * (or GR_ERR_NO_MEMORY) with the full path that was tried and the system's reason. */
+#ifndef GRAPHRUN_ENGINE_BASE_FILE_H
+#define GRAPHRUN_ENGINE_BASE_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "engine/base/memory.h"
+#include "engine/base/status.h"
+
+/* A file's content, owned; followed by a NUL that `length` does not count. */
+struct gr_file_bytes {
+  struct gr_memory *memory;
+  char *bytes;
+  size_t length;
+};
+
+/* Safe on a zeroed struct. */
+void gr_file_bytes_release(struct gr_file_bytes *bytes);
+
+/* What a file may be. `regular_only` refuses pipes, sockets and devices before anything could block; without it they
+ * are read to their end. `limit_bytes` 0: no limit but memory. Directories are always refused. */
+struct gr_file_rules {
+  uint64_t limit_bytes;
+  bool regular_only;
+};
+
+/* `rules` null: anything but a directory, no limit. *bytes is untouched on failure. */
+enum gr_status gr_file_read(struct gr_memory *memory, const char *path, const struct gr_file_rules *rules,
+                            struct gr_file_bytes *bytes, struct gr_error *error);
+
+/* Puts up to `capacity` bytes at `into`: how many, 0 at the end, -1 with errno set when reading failed. */
+typedef int64_t gr_file_read_function(void *context, void *into, size_t capacity);
+
+/* Reads to the end of a stream. `name` is for messages. */
+enum gr_status gr_file_read_stream(struct gr_memory *memory, const char *name, gr_file_read_function *read,
+                                   void *context, uint64_t limit_bytes, struct gr_file_bytes *bytes,
+                                   struct gr_error *error);
+/* The same for an open descriptor, which stays open. */
+enum gr_status gr_file_read_descriptor(struct gr_memory *memory, const char *name, int descriptor, uint64_t limit_bytes,
+                                       struct gr_file_bytes *bytes, struct gr_error *error);
+
+/* A file being written. Everything goes to a new file of an unused name in the target's folder, which takes the
+ * target's name in one step at the commit; until then the target is as it was. A symbolic link is followed: what it
+ * points to is replaced. A target that exists and is no regular file (a device, a pipe) is written directly.
+ *
+ * Between open and commit or abort, `temporary` is the file that a dying program should remove: a run keeps a list of
+ * its writers for that. Not thread-safe; different writers are independent. */
+struct gr_file_writer {
+  struct gr_memory *memory;
+  char *path;      /* the target, links resolved */
+  char *temporary; /* null when written directly */
+  int descriptor;
+};
+
+/* On failure nothing is left behind and *writer is untouched. */
+enum gr_status gr_file_writer_open(struct gr_file_writer *writer, struct gr_memory *memory, const char *path,
+                                   struct gr_error *error);
+/* After a failure only abort is left. */
+enum gr_status gr_file_writer_write(struct gr_file_writer *writer, const void *bytes, size_t length,
+                                    struct gr_error *error);
+/* Ends the writer in every case: with GR_OK the target is complete, else it is as before and the temporary is gone.
+ * `durable`: wait until the disk has it. */
+enum gr_status gr_file_writer_commit(struct gr_file_writer *writer, bool durable, struct gr_error *error);
+/* Removes the temporary file and ends the writer. Safe on a zeroed or ended one. */
+void gr_file_writer_abort(struct gr_file_writer *writer);
+
+#endif
