@@ -72,6 +72,10 @@ enum gr_status gr_engine_create(const struct gr_engine_options *options, struct 
 /* GR_ERR_BUSY while graphs of it exist; the engine then stays as it is. */
 enum gr_status gr_engine_destroy(struct gr_engine *engine);
 
+/* The environment variables that an engine reads, as a table: name, value now, default, help. Needs no engine and works
+ * whatever they hold. GR_ERR_IO when `write` stops, GR_ERR_NO_MEMORY. */
+enum gr_status gr_knobs_write(gr_write_function write, void *context, struct gr_error *error);
+
 struct gr_backend_info {
   char name[16];
   uint32_t device_count;

@@ -185,6 +185,16 @@ enum gr_status gr_graph_read(struct gr_graph *graph, const char *buffer, uint64_
   return gr_graph_leave(graph, status);
 }
 
+enum gr_status gr_knobs_write(gr_write_function write, void *context, struct gr_error *error) {
+  if (!write) return gr_engine_null_argument(error, "write");
+  struct gr_memory memory;
+  gr_memory_init(&memory, NULL);
+  struct gr_text text;
+  gr_text_init(&text, &memory);
+  gr_knobs_show(&text);
+  return write_text(&text, write, context, error);
+}
+
 /* ---- report ---- */
 
 enum gr_status gr_graph_report(struct gr_graph *graph, enum gr_report_format format, gr_write_function write,

@@ -5,8 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ON_RUN = 1u << COMMAND_RUN, ON_CHECK = 1u << COMMAND_CHECK, ON_PLAN = 1u << COMMAND_PLAN,
-       ON_GRAPH = 1u << COMMAND_GRAPH };
+enum {
+  ON_RUN = 1u << COMMAND_RUN,
+  ON_CHECK = 1u << COMMAND_CHECK,
+  ON_PLAN = 1u << COMMAND_PLAN,
+  ON_GRAPH = 1u << COMMAND_GRAPH
+};
 
 /* One row a command. `operand_max` 0: none are taken. */
 static const struct command_row {
@@ -20,7 +24,7 @@ static const struct command_row {
     [COMMAND_PLAN] = {"plan", "FILE", 1, 1, "show levels, streams, waits and why, edges, memory; touches no GPU"},
     [COMMAND_GRAPH] = {"graph", "FILE", 1, 1, "draw the pipeline's DAG"},
     [COMMAND_KERNELS] = {"kernels", "[NAME]", 0, 1, "list the built-in kernels and their arguments"},
-    [COMMAND_DEVICES] = {"devices", "", 0, 0, "list the back ends and their devices"},
+    [COMMAND_DEVICES] = {"devices", "", 0, 0, "list the backends and their devices"},
     [COMMAND_KNOBS] = {"knobs", "", 0, 0, "list the environment variables that are read"},
     [COMMAND_VERSION] = {"version", "", 0, 0, "say which version this is and what it was built with"},
     [COMMAND_HELP] = {"help", "[COMMAND]", 0, 1, "show this, or the help of one command"},
@@ -66,8 +70,7 @@ static const struct option_row {
 };
 enum { OPTION_COUNT = sizeof option_rows / sizeof option_rows[0] };
 
-__attribute__((format(printf, 3, 4))) static bool refuse(char *problem, size_t problem_bytes, const char *format,
-                                                          ...) {
+__attribute__((format(printf, 3, 4))) static bool refuse(char *problem, size_t problem_bytes, const char *format, ...) {
   va_list list;
   va_start(list, format);
   if (vsnprintf(problem, problem_bytes, format, list) < 0 && problem_bytes > 0) problem[0] = '\0';
@@ -379,7 +382,8 @@ bool arguments_help(FILE *stream, const char *topic) {
       for (size_t o = 0; o < OPTION_COUNT; o++) has_options |= (option_rows[o].commands & (1u << i)) != 0;
       if (has_options) fprintf(stream, "\noptions\n");
       help_options(stream, 1u << i);
-      if (has_options) fprintf(stream, "\nFILE may be - for standard input; paths then start from the working folder.\n");
+      if (has_options)
+        fprintf(stream, "\nFILE may be - for standard input; paths then start from the working folder.\n");
       return true;
     }
     return false;
@@ -394,7 +398,7 @@ bool arguments_help(FILE *stream, const char *topic) {
   help_options(stream, ~0u);
   fprintf(stream,
           "\nexit status\n"
-          "  0 all done and all expectations met    4 no such back end or device, no memory, a file's trouble\n"
+          "  0 all done and all expectations met    4 no such backend or device, no memory, a file's trouble\n"
           "  1 a node failed or an expectation      70 an internal error\n"
           "  2 wrong usage                          124 timeout\n"
           "  3 the pipeline is invalid              130, 143 interrupted, terminated\n"

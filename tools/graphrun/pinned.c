@@ -5,6 +5,7 @@
 #include <jemalloc/jemalloc.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* jemalloc aligns extents to its page; slabs and large classes want no more than this. */
 enum { BASE_ALIGNMENT_BYTES = 1 << 20, GROWTH_LIMIT_BYTES = 4 << 20, BUFFER_ALIGNMENT_BYTES = 256 };
@@ -45,7 +46,7 @@ static void *take_extent(extent_hooks_t *hooks, void *wanted, size_t size, size_
   if (!address) return NULL;
   char *begin = address + (alignment - (uintptr_t)address % alignment) % alignment;
   pool->bases[pool->base_count++] = (struct base){address, begin, begin + size};
-  *is_zeroed = false;
+  if (*is_zeroed) memset(begin, 0, size); /* asked for, and jemalloc's own data relies on it */
   *is_committed = true;
   return begin;
 }

@@ -1,0 +1,23 @@
+/* SIGINT, SIGTERM and the end of a timeout. The library knows nothing of these. */
+#ifndef GRAPHRUN_TOOLS_GRAPHRUN_INTERRUPT_H
+#define GRAPHRUN_TOOLS_GRAPHRUN_INTERRUPT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The first SIGINT or SIGTERM only sets a flag that `interrupt_signal` tells; the second ends the process at once with
+ * 130 or 143. SIGPIPE is ignored, so that a reader that leaves shows as a failed write. */
+void interrupt_install(void);
+/* The signal that came, or 0. */
+int interrupt_signal(void);
+/* Fits gr_run_options.cancelled. */
+bool interrupt_cancelled(void *context);
+
+/* Starts a thread that ends the process with 124 when `nanoseconds` and a grace time have passed: for calls that do not
+ * return, since a kernel or a driver hangs. `last_words` (null: none) is called before, from that thread. False without
+ * a thread. */
+bool interrupt_watch(uint64_t nanoseconds, void (*last_words)(void *context), void *context);
+/* The watched work is done: the process will not be ended. */
+void interrupt_unwatch(void);
+
+#endif
