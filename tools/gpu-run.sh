@@ -88,8 +88,10 @@ done <programs
 has_gpu || echo "There is no GPU here: the graphs are left out."
 for graph in graphs/*.yaml; do
   if ! has_gpu || [ ! -e "$graph" ]; then continue; fi
+  # A pipeline that needs options says so in a comment.
+  read -r -a options <<<"$(sed -n 's/^# Run with: //p' "$graph")"
   for mode in graph stream serial; do
-    one graph "$graph $mode" ./tools/graphrun/graphrun run --backend cuda --mode "$mode" "$graph"
+    one graph "$graph $mode" ./tools/graphrun/graphrun run --backend cuda --mode "$mode" ${options[@]+"${options[@]}"} "$graph"
   done
 done
 

@@ -18,7 +18,7 @@ def if_cuda(with_cuda, without = []):
 # compiler's working folder gives, which needs no include path and so is the
 # same for gcc and clang. An empty .note.GNU-stack keeps the stack
 # non-executable: the assembler, unlike the compiler, does not add it.
-_STUB = """\
+_ASSEMBLY = """\
     .section .rodata, "a", %progbits
     .balign 64
     .globl {name}_begin
@@ -63,10 +63,10 @@ def _embedded_fatbin_impl(ctx):
         # nvcc calls the host's preprocessor, which it looks for on the PATH.
         use_default_shell_env = True,
     )
-    stub = ctx.actions.declare_file(ctx.attr.symbol + ".S")
-    ctx.actions.write(stub, _STUB.format(name = ctx.attr.symbol, path = fatbin.path))
+    assembly = ctx.actions.declare_file(ctx.attr.symbol + ".S")
+    ctx.actions.write(assembly, _ASSEMBLY.format(name = ctx.attr.symbol, path = fatbin.path))
     return [
-        DefaultInfo(files = depset([stub])),
+        DefaultInfo(files = depset([assembly])),
         OutputGroupInfo(fatbin = depset([fatbin])),
     ]
 
