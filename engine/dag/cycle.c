@@ -57,8 +57,8 @@ static void find_components(struct search *search) {
   }
 }
 
-/* Breadth first from `first` inside its component until an edge leads back: the shortest cycle through it. Reuses arrays
- * of the search that are free by now: `stack` as the queue, `number` as the parents, `path` for the result. */
+/* Breadth first from `first` inside its component until an edge leads back: the shortest cycle through it. Reuses
+ * arrays of the search that are free by now: `stack` as the queue, `number` as the parents, `path` for the result. */
 static uint32_t find_cycle(struct search *search, uint32_t first) {
   const struct gr_dag *dag = search->dag;
   uint32_t head = 0, tail = 0, component = search->low[first];

@@ -13,7 +13,7 @@ struct gr_dag {
   struct gr_arena arena;
   uint32_t node_count;
   uint64_t edge_count;
-  uint64_t declared_edge_count; /* from `after`; the others follow from `order: data` */
+  uint64_t declared_edge_count;    /* from `after`; the others follow from `order: data` */
   const uint64_t *successor_begin; /* [node_count + 1], into `successors` */
   const uint32_t *successors;
   const uint64_t *predecessor_begin; /* [node_count + 1], into `predecessors` */
@@ -25,10 +25,10 @@ struct gr_dag {
                                     monstrous graphs, and then a warning says so */
 };
 
-/* Edges from `after`, and from reads and writes in file order where `order: data`; then the cycle check (one diagnostic a
- * cycle: the path in edge direction, each node with its line, nothing but the cycle), the race check, and the warnings
- * about bytes that are read before anything wrote them. Errors give GR_ERR_INVALID or GR_ERR_NO_MEMORY and leave *dag
- * untouched. */
+/* Edges from `after`, and from reads and writes in file order where `order: data`; then the cycle check (one diagnostic
+ * a cycle: the path in edge direction, each node with its line, nothing but the cycle), the race check, and the
+ * warnings about bytes that are read before anything wrote them. Errors give GR_ERR_INVALID or GR_ERR_NO_MEMORY and
+ * leave *dag untouched. */
 enum gr_status gr_dag_build(struct gr_memory *memory, const struct gr_pipeline *pipeline,
                             struct gr_diagnostics *diagnostics, struct gr_dag **dag);
 void gr_dag_destroy(struct gr_dag *dag);
@@ -38,7 +38,8 @@ void gr_dag_destroy(struct gr_dag *dag);
 enum gr_status gr_dag_from_edges(struct gr_memory *memory, uint32_t node_count, const uint32_t *edges,
                                  uint64_t edge_count, struct gr_dag **dag, struct gr_error *error);
 
-/* Answers 'is there a path from a to b' with precomputed labels and a bounded search. Not thread-safe (it holds marks). */
+/* Answers 'is there a path from a to b' with precomputed labels and a bounded search. Not thread-safe (it holds marks).
+ */
 struct gr_reach;
 enum gr_reach_answer { GR_REACH_NO, GR_REACH_YES, GR_REACH_UNKNOWN };
 /* `budget`: edges that all questions together may walk; past it answers that need a walk are UNKNOWN. Null without
@@ -48,8 +49,8 @@ void gr_reach_destroy(struct gr_reach *reach);
 /* a == b gives YES. */
 enum gr_reach_answer gr_reach_path(struct gr_reach *reach, uint32_t from, uint32_t to);
 
-/* Edges as stable text; and the picture in DOT (ids are generated, names only occur as escaped labels). `pipeline` gives
- * the names. */
+/* Edges as stable text; and the picture in DOT (ids are generated, names only occur as escaped labels). `pipeline`
+ * gives the names. */
 void gr_dag_show(const struct gr_dag *dag, const struct gr_pipeline *pipeline, struct gr_text *out);
 void gr_dag_show_dot(const struct gr_dag *dag, const struct gr_pipeline *pipeline, struct gr_text *out);
 

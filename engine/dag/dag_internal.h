@@ -25,16 +25,16 @@ bool gr_dag_fill_order(struct gr_dag *dag, uint32_t *ordered_count);
 
 /* Called with the nodes of a cycle in edge direction, the first in file order first; false ends the search. */
 typedef bool gr_dag_cycle_visitor(void *context, const uint32_t *nodes, uint32_t count);
-/* One shortest cycle through the first node of every strongly connected component, in file order of these nodes, and one
- * for every self edge among `edges`. False without memory or when the visitor ended it. */
+/* One shortest cycle through the first node of every strongly connected component, in file order of these nodes, and
+ * one for every self edge among `edges`. False without memory or when the visitor ended it. */
 bool gr_dag_visit_cycles(const struct gr_dag *dag, const struct gr_dag_edges *edges, gr_dag_cycle_visitor *visit,
                          void *context);
 /* "a (line 4) -> b (line 5) -> a", the middle left out where it is long. Without a pipeline nodes are numbers. */
 void gr_dag_append_cycle(struct gr_text *text, const struct gr_pipeline *pipeline, const uint32_t *nodes,
                          uint32_t count);
 
-/* Adds the edges that follow from reads and writes in file order, and warns about bytes that nothing wrote. False without
- * memory; too many edges are an error in `diagnostics`. */
+/* Adds the edges that follow from reads and writes in file order, and warns about bytes that nothing wrote. False
+ * without memory; too many edges are an error in `diagnostics`. */
 bool gr_dag_add_data_edges(const struct gr_pipeline *pipeline, struct gr_diagnostics *diagnostics,
                            struct gr_dag_edges *edges);
 /* The race check (unless `races: allow`) and the same warnings. Sets *unchecked_pair_count. False without memory. */
@@ -67,6 +67,7 @@ struct gr_frontier {
   bool out_of_memory;   /* after this or the next nothing here is meaningful any more */
   bool is_exhausted;    /* the budget is spent, or a rule ended the walk by setting this */
   uint64_t visits_left; /* the budget */
+  uint32_t kept_races;  /* writes that did not replace what was there, on this buffer */
   uint32_t next_class;  /* see gr_frontier_write */
 
   uint64_t *cuts[GR_RANK_MAX]; /* the distinct starts and ends along a dimension, ascending */

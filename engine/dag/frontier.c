@@ -3,19 +3,20 @@
  * The elements are a grid: the distinct starts and ends of all uses cut each dimension into cells, so that every use is
  * a box of whole cells (exactly its elements: slices that interleave without a common element have no common cell). The
  * grid is never stored. Zones are boxes of cells in a binary tree, split in the middle of a dimension and only where a
- * use's face runs through them, so that a use in one dimension is made of O(log n) zones, and a write that covers a zone
- * makes one leaf of all that lies below it again.
+ * use's face runs through them, so that a use in one dimension is made of O(log n) zones, and a write that covers a
+ * zone makes one leaf of all that lies below it again.
  *
- * A leaf knows its last writers, a zone the readers since then of all that lies below it. With both, asking only these is
- * exact: let u and v have common elements, one of them writing, u told before v. Either u is still in the zone's lists
- * when v comes, and the pair is asked about. Or a write w has replaced it, and only because u was ordered before w; then w
- * (or what replaced it in turn) is asked about with v, and u before w before v, or the question about w is answered with
- * no and a race is known. So if no question is answered with no, every conflicting pair is ordered. (Of several races on
- * the same elements those are found that are not behind another one.)
+ * A leaf knows its last writers, a zone the readers since then of all that lies below it. With both, asking only these
+ * is exact: let u and v have common elements, one of them writing, u told before v. Either u is still in the zone's
+ * lists when v comes, and the pair is asked about. Or a write w has replaced it, and only because u was ordered before
+ * w; then w (or what replaced it in turn) is asked about with v, and u before w before v, or the question about w is
+ * answered with no and a race is known. So if no question is answered with no, every conflicting pair is ordered. (Of
+ * several races on the same elements those are found that are not behind another one.)
  *
- * Lists are immutable cells, shared between the zones of a split. Two kinds of marks keep fans from being asked about in
- * full, a thousand writers times a thousand readers behind one barrier: a list, or the writers of a zone, that was found
- * to be before some node is before every node with the same predecessors, too; such nodes are of one class. */
+ * Lists are immutable cells, shared between the zones of a split. Two kinds of marks keep fans from being asked about
+ * in full, a thousand writers times a thousand readers behind one barrier: a list, or the writers of a zone, that was
+ * found to be before some node is before every node with the same predecessors, too; such nodes are of one class. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "engine/dag/dag_internal.h"
@@ -24,18 +25,19 @@ struct gr_frontier_zone {
   uint32_t children; /* the first of a pair; 0: a leaf */
   uint32_t cut;      /* where the pair meets, an index into `cuts` */
   uint32_t dimension;
-  uint32_t writers; /* a leaf's, cells */
-  uint32_t readers; /* of everything below, cells */
+  uint32_t writers;     /* a leaf's, cells */
+  uint32_t readers;     /* of everything below, cells */
   uint32_t cleared_for; /* the class whose nodes all writers below are before, everything below being written */
 };
 
 struct gr_frontier_cell {
   const struct gr_dag_use *use; /* null: only joins two lists */
   uint32_t next;
-  uint32_t other; /* another list, or none */
+  uint32_t other;       /* another list, or none */
   uint32_t cleared_for; /* the class whose nodes this cell and all behind it are before */
 };
 
+enum { KEPT_RACES_MAX = 1000 };          /* on one buffer */
 enum { HAS_READER = 1, IS_CLEARED = 2 }; /* what the zones above say of a zone that is walked */
 
 void gr_frontier_init(struct gr_frontier *frontier, struct gr_memory *memory, const struct gr_pipeline *pipeline) {
@@ -136,6 +138,7 @@ void gr_frontier_begin(struct gr_frontier *frontier, uint32_t buffer_index, cons
   frontier->uses = uses;
   frontier->rank = buffer->rank;
   frontier->is_clean = true;
+  frontier->kept_races = 0;
   frontier->zone_count = 0;
   frontier->cell_count = 0;
   frontier->free_zones = 0;
@@ -367,8 +370,8 @@ static bool meet_below(struct passage *passage, const struct frame *top) {
       if (!meet_list(passage, zone->readers)) all_ordered = false;
       zone = &frontier->zones[frame.zone];
     }
-    /* A reader came after the writers, and this use comes after the reader: no need to ask about the writers. That is so
-     * only while every answer was 'ordered'. */
+    /* A reader came after the writers, and this use comes after the reader: no need to ask about the writers. That is
+     * so only while every answer was 'ordered'. */
     bool follows = (known & IS_CLEARED) || ((known & HAS_READER) && frontier->is_clean);
     if (zone->children != 0) push_children(frontier, &frame, known);
     else if (!follows && !meet_list(passage, zone->writers)) all_ordered = false;
@@ -376,15 +379,164 @@ static bool meet_below(struct passage *passage, const struct frame *top) {
   return all_ordered;
 }
 
-static void free_below(struct gr_frontier *frontier, const struct frame *top) {
+static void push_rope(struct gr_frontier *frontier, uint32_t word) {
+  if (word == 0) return;
+  if (!grow(frontier, &frontier->ropes, frontier->rope_count, &frontier->rope_capacity, sizeof *frontier->ropes))
+    return;
+  frontier->ropes[frontier->rope_count++] = word;
+}
+
+/* Makes a leaf of a zone. */
+static void free_below(struct gr_frontier *frontier, uint32_t zone) {
+  frontier->rope_count = 0;
+  push_rope(frontier, frontier->zones[zone].children);
+  frontier->zones[zone].children = 0;
+  while (frontier->rope_count > 0 && !frontier->out_of_memory) {
+    uint32_t pair = frontier->ropes[--frontier->rope_count];
+    push_rope(frontier, frontier->zones[pair].children);
+    push_rope(frontier, frontier->zones[pair + 1].children);
+    give_pair(frontier, pair);
+  }
+}
+
+/* After a race both sides are kept, so that races of either with later uses are found in the same pass. */
+static void add_writer_below(struct passage *passage, const struct frame *top) {
+  struct gr_frontier *frontier = passage->frontier;
   size_t base = frontier->frame_count;
+  frontier->kept_races++;
   push_box(frontier, top->zone, 0, &top->box);
   while (frontier->frame_count > base && !is_over(frontier)) {
     struct frame frame = pop_frame(frontier);
-    uint32_t pair = frontier->zones[frame.zone].children;
-    if (pair == 0) continue;
-    push_children(frontier, &frame, 0);
-    /* Their own links are on the stack now, but they are read when popped: the pair is given back by its own frames. */
-    (void)pair;
+    if (!spend(frontier)) return;
+    frontier->zones[frame.zone].cleared_for = 0;
+    if (frontier->zones[frame.zone].children != 0) {
+      push_children(frontier, &frame, 0);
+      continue;
+    }
+    uint32_t cell = add_cell(frontier, passage->use, frontier->zones[frame.zone].writers, GR_NO_INDEX);
+    frontier->zones[frame.zone].writers = cell;
   }
+}
+
+static void cover_write(struct passage *passage, const struct frame *top) {
+  struct gr_frontier *frontier = passage->frontier;
+  bool all_ordered = !frontier->rules.meet || meet_below(passage, top);
+  if (is_over(frontier)) return;
+  if (!all_ordered && frontier->kept_races < KEPT_RACES_MAX) {
+    add_writer_below(passage, top);
+    return;
+  }
+  free_below(frontier, top->zone);
+  uint32_t cell = add_cell(frontier, passage->use, GR_NO_INDEX, GR_NO_INDEX);
+  struct gr_frontier_zone *zone = &frontier->zones[top->zone];
+  zone->writers = cell;
+  zone->readers = GR_NO_INDEX;
+  zone->cleared_for = 0;
+}
+
+enum overlap { APART, PARTIAL, COVERED };
+
+static enum overlap overlap_of(const struct gr_frontier *frontier, const struct box *zone, const struct box *target) {
+  enum overlap overlap = COVERED;
+  for (uint32_t i = 0; i < frontier->rank; i++) {
+    if (zone->hi[i] <= target->lo[i] || target->hi[i] <= zone->lo[i]) return APART;
+    if (zone->lo[i] < target->lo[i] || target->hi[i] < zone->hi[i]) overlap = PARTIAL;
+  }
+  return overlap;
+}
+
+static void split(struct gr_frontier *frontier, const struct frame *frame, const struct box *target) {
+  uint32_t dimension = 0, longest = 0;
+  for (uint32_t i = 0; i < frontier->rank; i++) {
+    uint32_t lo = frame->box.lo[i], hi = frame->box.hi[i];
+    bool is_crossed = (lo < target->lo[i] && target->lo[i] < hi) || (lo < target->hi[i] && target->hi[i] < hi);
+    if (!is_crossed || hi - lo <= longest) continue;
+    longest = hi - lo;
+    dimension = i;
+  }
+  uint32_t pair = take_pair(frontier);
+  if (pair == 0) return;
+  struct gr_frontier_zone *zone = &frontier->zones[frame->zone];
+  for (uint32_t i = 0; i < 2; i++) {
+    frontier->zones[pair + i] = empty_zone;
+    frontier->zones[pair + i].writers = zone->writers;
+    frontier->zones[pair + i].cleared_for = zone->cleared_for;
+  }
+  zone->children = pair;
+  zone->dimension = dimension;
+  zone->cut = frame->box.lo[dimension] + longest / 2;
+}
+
+/* A write may replace what only a part of a zone's elements have in common, so the zone's readers become those of its
+ * halves. What was found out about all writers below does not hold for the new one. */
+static void push_readers_down(struct gr_frontier *frontier, uint32_t index) {
+  uint32_t readers = frontier->zones[index].readers, pair = frontier->zones[index].children;
+  frontier->zones[index].cleared_for = 0;
+  if (readers == GR_NO_INDEX) return;
+  for (uint32_t i = 0; i < 2; i++) {
+    uint32_t own = frontier->zones[pair + i].readers;
+    uint32_t joined = own == GR_NO_INDEX ? readers : add_cell(frontier, NULL, readers, own);
+    frontier->zones[pair + i].readers = joined;
+  }
+  frontier->zones[index].readers = GR_NO_INDEX;
+}
+
+static void walk(struct passage *passage, bool is_write) {
+  struct gr_frontier *frontier = passage->frontier;
+  if (is_over(frontier)) return;
+  struct box target = box_of(frontier, passage->use), whole = whole_box(frontier);
+  frontier->frame_count = 0;
+  push_box(frontier, 0, 0, &whole);
+  while (frontier->frame_count > 0 && !is_over(frontier)) {
+    struct frame frame = pop_frame(frontier);
+    enum overlap overlap = overlap_of(frontier, &frame.box, &target);
+    if (overlap == APART || !spend(frontier)) continue;
+    if (overlap == COVERED) {
+      passage->cover(passage, &frame);
+      continue;
+    }
+    if (frontier->zones[frame.zone].children == 0) split(frontier, &frame, &target);
+    if (frontier->out_of_memory) return;
+    if (is_write) push_readers_down(frontier, frame.zone);
+    push_children(frontier, &frame, 0);
+  }
+}
+
+void gr_frontier_read(struct gr_frontier *frontier, uint32_t use_index, uint32_t *class) {
+  struct passage passage = {frontier, &frontier->uses[use_index], class, cover_read};
+  walk(&passage, false);
+}
+
+void gr_frontier_write(struct gr_frontier *frontier, uint32_t use_index, uint32_t *class) {
+  struct passage passage = {frontier, &frontier->uses[use_index], class, cover_write};
+  walk(&passage, true);
+}
+
+void gr_frontier_peek(struct gr_frontier *frontier, uint32_t use_index) {
+  struct passage passage = {frontier, &frontier->uses[use_index], NULL, cover_read};
+  walk(&passage, false);
+}
+
+void gr_frontier_unwritten(struct gr_frontier *frontier) {
+  struct box whole = whole_box(frontier);
+  frontier->frame_count = 0;
+  if (is_over(frontier)) return;
+  push_box(frontier, 0, 0, &whole);
+  while (frontier->frame_count > 0 && !is_over(frontier)) {
+    struct frame frame = pop_frame(frontier);
+    const struct gr_frontier_zone *zone = &frontier->zones[frame.zone];
+    if (!spend(frontier)) return;
+    if (zone->children != 0) push_children(frontier, &frame, 0);
+    else if (zone->writers == GR_NO_INDEX) mark_undefined(frontier, &frame.box);
+  }
+}
+
+void gr_dag_append_box(struct gr_text *text, const struct gr_buffer *buffer, const uint64_t *starts,
+                       const uint64_t *ends) {
+  struct gr_view name = gr_view_of(buffer->name);
+  gr_text_append(text, name.bytes, name.length);
+  for (uint32_t i = 0; i < buffer->rank; i++) {
+    gr_text_append_format(text, "%s%" PRIu64 ":%" PRIu64, i == 0 ? "[" : ", ", starts[i], ends[i]);
+  }
+  if (buffer->rank > 0) gr_text_append_text(text, "]");
 }
