@@ -3,12 +3,12 @@
  * A back end sees a frozen plan and turns it into an executable that owns everything it needs: memory for all buffers,
  * streams, events, a captured graph. It knows plan.h, base and engine/kernel.h; it knows neither YAML nor the program.
  *
- * Threads: operations on one device handle or on one of its executables are never called at the same time by two threads
- * (run/ sees to it); different device handles are independent.
+ * Threads: operations on one device handle or on one of its executables are never called at the same time by two
+ * threads (run/ sees to it); different device handles are independent.
  *
  * Errors: a function that does not return GR_OK has filled `error` (where not null) with one sentence, node and place
- * where it knows them, the API's own name for the code in backend_code, and has left its outputs untouched. `destroy` and
- * `close` accept null, and what a failed build or open had made is gone when it returns. */
+ * where it knows them, the API's own name for the code in backend_code, and has left its outputs untouched. `destroy`
+ * and `close` accept null, and what a failed build or open had made is gone when it returns. */
 #ifndef GRAPHRUN_ENGINE_BACKEND_BACKEND_H
 #define GRAPHRUN_ENGINE_BACKEND_BACKEND_H
 
@@ -39,21 +39,21 @@ struct gr_build_options {
 
 /* Facts about what was built and what it cost. */
 struct gr_build_facts {
-  uint64_t graph_nodes;   /* counted in the captured graph after building; 0 where there is no graph */
+  uint64_t graph_nodes; /* counted in the captured graph after building; 0 where there is no graph */
   uint64_t graph_edges;
   uint64_t stream_count;
   uint64_t corrected_steps; /* steps whose dependency set was set by hand during capture */
   uint64_t device_bytes, pinned_bytes, host_bytes, mapped_bytes, managed_bytes;
   uint64_t allocate_ns, load_kernels_ns, capture_ns, instantiate_ns, upload_ns;
-  uint32_t worker_count;     /* host */
-  const char *gemm;          /* "cuBLAS 13.0", "built-in", "CBLAS"; null where no gemm occurs */
+  uint32_t worker_count; /* host */
+  const char *gemm;      /* "cuBLAS 13.0", "built-in", "CBLAS"; null where no gemm occurs */
 };
 
 /* Times of replays since the executable was built or since the last `reset_times`. */
 struct gr_replay_times {
   uint64_t replays;
   uint64_t launch_min_ns, launch_max_ns, launch_total_ns; /* the host call */
-  double device_ns;  /* first start to last end on the device's clock; 0 where there is none */
+  double device_ns; /* first start to last end on the device's clock; 0 where there is none */
 };
 
 /* How a wait ends early. `cancelled` may be null. */
@@ -82,14 +82,14 @@ struct gr_backend {
   void (*close)(struct gr_device *device);
   void (*limits)(const struct gr_device *device, struct gr_limits *limits);
 
-  /* Allocates everything, then makes the plan ready to launch. The plan outlives the executable. All memory, modules and
-   * events exist before a capture begins. Buffers hold undefined bytes, scratch is zero. */
+  /* Allocates everything, then makes the plan ready to launch. The plan outlives the executable. All memory, modules
+   * and events exist before a capture begins. Buffers hold undefined bytes, scratch is zero. */
   enum gr_status (*build)(struct gr_device *device, const struct gr_plan *plan, const struct gr_build_options *options,
                           struct gr_executable **executable, struct gr_error *error);
   void (*destroy)(struct gr_executable *executable);
 
-  /* Copies bytes between the caller's memory and a buffer of any place, at once and whole; blocks. Not while replays are
-   * in flight. offset + size lie inside the buffer (checked by the caller). */
+  /* Copies bytes between the caller's memory and a buffer of any place, at once and whole; blocks. Not while replays
+   * are in flight. offset + size lie inside the buffer (checked by the caller). */
   enum gr_status (*write)(struct gr_executable *executable, uint32_t buffer_index, uint64_t offset_bytes,
                           const void *from, uint64_t size_bytes, struct gr_error *error);
   enum gr_status (*read)(struct gr_executable *executable, uint32_t buffer_index, uint64_t offset_bytes, void *to,
@@ -98,14 +98,14 @@ struct gr_backend {
    * null. Only while nothing is in flight. */
   void *(*address)(struct gr_executable *executable, uint32_t buffer_index);
 
-  /* Starts one replay. Queues behind earlier ones; replays of one executable never overlap. May block while too many are
-   * queued, then `wait`'s options bound it. Nothing is allocated. In serial mode, and on the host, it may run the replay
-   * to its end. */
+  /* Starts one replay. Queues behind earlier ones; replays of one executable never overlap. May block while too many
+   * are queued, then `wait`'s options bound it. Nothing is allocated. In serial mode, and on the host, it may run the
+   * replay to its end. */
   enum gr_status (*launch)(struct gr_executable *executable, const struct gr_wait_options *options,
                            struct gr_error *error);
   /* Waits for all launched replays. GR_ERR_TIMEOUT, GR_ERR_CANCELLED: something still runs, and only `states`, `times`
-   * and (with no promise to free everything) destroy and close may be called from then on. GR_ERR_NODE: a node failed; the
-   * error names it where that is known for certain. */
+   * and (with no promise to free everything) destroy and close may be called from then on. GR_ERR_NODE: a node failed;
+   * the error names it where that is known for certain. */
   enum gr_status (*wait)(struct gr_executable *executable, const struct gr_wait_options *options,
                          struct gr_error *error);
 
@@ -119,6 +119,12 @@ struct gr_backend {
    * first failure. */
   bool (*is_lost)(const struct gr_device *device, struct gr_error *cause);
 };
+
+/* GR_ERR_INTERNAL, naming the member, for a table that lacks one which is not optional. In every build: a table may
+ * come from elsewhere. */
+enum gr_status gr_backend_verify(const struct gr_backend *backend, struct gr_error *error);
+/* The optional member, or what it means when it is not there. */
+bool gr_backend_is_lost(const struct gr_backend *backend, const struct gr_device *device, struct gr_error *cause);
 
 /* The back ends in this build, best first, ended by null. Defined in builtin.c, which only engine.c's target links. */
 extern const struct gr_backend *const gr_backends_builtin[];
