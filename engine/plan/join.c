@@ -9,9 +9,13 @@ bool gr_plan_need_reach(struct gr_plan_draft *draft) {
   return draft->reach != NULL;
 }
 
-bool gr_plan_is_ordered(const struct gr_plan_draft *draft, uint32_t from_step, uint32_t to_step) {
+static enum gr_reach_answer reach(const struct gr_plan_draft *draft, uint32_t from_step, uint32_t to_step) {
   const struct gr_step *steps = draft->plan->steps;
-  return gr_reach_path(draft->reach, steps[from_step].node_index, steps[to_step].node_index) == GR_REACH_YES;
+  return gr_reach_path(draft->reach, steps[from_step].node_index, steps[to_step].node_index);
+}
+
+bool gr_plan_is_ordered(const struct gr_plan_draft *draft, uint32_t from_step, uint32_t to_step) {
+  return reach(draft, from_step, to_step) == GR_REACH_YES;
 }
 
 static bool is_among(const uint32_t *ascending, uint64_t count, uint32_t value) {
@@ -56,7 +60,9 @@ static bool judge_lane_order(struct gr_plan_draft *draft) {
       plan->counts.lane_edges++;
     } else {
       if (!gr_plan_need_reach(draft)) return false;
-      if (!gr_plan_is_ordered(draft, previous, step)) plan->counts.false_edges_stream++;
+      enum gr_reach_answer answer = reach(draft, previous, step);
+      if (answer != GR_REACH_YES) plan->counts.false_edges_stream++;
+      if (answer == GR_REACH_UNKNOWN) plan->counts.reduction_is_complete = false;
     }
   }
   return true;
@@ -122,7 +128,7 @@ static bool freeze_waits(struct gr_plan_draft *draft, const uint64_t *begin, con
  * none, every such edge is a wait. */
 static bool find_waits(struct gr_plan_draft *draft) {
   struct gr_plan *plan = draft->plan;
-  if (plan->counts.false_edges_stream == 0 || plan->lane_count == 1) {
+  if (plan->lane_count == 1 || (plan->counts.false_edges_stream == 0 && plan->counts.reduction_is_complete)) {
     return freeze_waits(draft, draft->before.begin, draft->before.items, NULL);
   }
   struct gr_dag *dag = order_of_streams(draft);

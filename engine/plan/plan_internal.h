@@ -54,20 +54,24 @@ enum gr_status gr_plan_lay_out(struct gr_plan_draft *draft, const struct gr_limi
 
 enum gr_status gr_plan_no_memory(struct gr_error *error);
 
-/* Words for show: "copy", "fill", "kernel", "empty"; a static string. */
+/* The second half of gr_plan_verify, for a plan whose fields fit each other. */
+enum gr_status gr_plan_verify_order(struct gr_memory *memory, const struct gr_plan *plan, struct gr_error *error);
+
+/* ---- what both ways of showing a plan need ---- */
+
+/* "copy", "fill", "kernel", "empty"; a static string. */
 const char *gr_plan_operation_name(uint8_t operation);
-/* Appends why `step` is behind `for_step`: `after` lists it, or the bytes that both touch. `is_declared`: the node's
- * `after` has the other. */
-void gr_plan_append_reason(const struct gr_plan *plan, uint32_t step, uint32_t for_step, bool is_declared,
-                           struct gr_text *out);
-/* is_declared[k] for plan->waits[k]. Null without memory; the caller releases it. */
-uint8_t *gr_plan_declared_waits(const struct gr_plan *plan, struct gr_memory *memory);
-/* For each step the lane's previous one where that is no emitted predecessor, and whether the dag orders the two all
- * the same. The caller releases it; null without memory. */
-struct gr_plan_lane_order {
-  uint32_t previous; /* GR_PLAN_NONE: none, or emitted */
-  bool is_false;
+
+/* What a plan does not hold since only people ask for it. */
+struct gr_plan_reasons {
+  uint8_t *is_declared;    /* [waits]: the node's `after` has the one that it waits for */
+  uint32_t *lane_previous; /* [steps]: where lane order orders what the dag does not, the lane's previous step; else
+                              GR_PLAN_NONE */
 };
-struct gr_plan_lane_order *gr_plan_lane_orders(const struct gr_plan *plan, struct gr_memory *memory);
+bool gr_plan_find_reasons(const struct gr_plan *plan, struct gr_memory *memory, struct gr_plan_reasons *reasons);
+void gr_plan_release_reasons(struct gr_memory *memory, struct gr_plan_reasons *reasons);
+/* Appends why there is that wait: `after`, and the first bytes that both touch. */
+void gr_plan_append_reason(const struct gr_plan *plan, const struct gr_plan_reasons *reasons, uint64_t wait_index,
+                           struct gr_text *out);
 
 #endif
