@@ -1,0 +1,275 @@
+/* The public face: arguments, states, threads, callbacks, options of other versions. */
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "tests/unit/engine/support.h"
+
+static const char good[] =
+    "graphrun: 1\n"
+    "params: {n: 8, v: 3}\n"
+    "buffers:\n"
+    "  a: {type: f32, shape: [2, n], place: pinned, init: zeros}\n"
+    "  b: {type: f32, shape: [2, n]}\n"
+    "nodes:\n"
+    "  - {id: set, fill: {buffer: b, value: v}}\n"
+    "  - {id: down, copy: {from: b, to: a}, after: set}\n";
+
+static struct gr_engine *engine;
+static struct gr_graph *graph;
+static struct gr_error error;
+
+static void setup(void) {
+  memset(&error, 0, sizeof error);
+  engine = make_engine(2);
+  graph = load(engine, good);
+}
+
+static void teardown(void) {
+  ck_assert_int_eq(gr_graph_destroy(graph), GR_OK);
+  ck_assert_int_eq(gr_engine_destroy(engine), GR_OK);
+}
+
+START_TEST(test_null_arguments_are_refused) {
+  struct gr_graph *other;
+  struct gr_backend_info backend;
+  struct gr_device_info device;
+  struct gr_buffer_info buffer;
+  enum gr_node_state state;
+  char byte = 0;
+  ck_assert_int_eq(gr_engine_create(NULL, NULL, NULL), GR_ERR_ARGUMENT);
+  ck_assert_int_eq(gr_backend_describe(NULL, 0, &backend, &error), GR_ERR_ARGUMENT);
+  ck_assert_int_eq(gr_backend_describe(engine, 0, NULL, &error), GR_ERR_ARGUMENT);
+  ck_assert_int_eq(gr_backend_describe(engine, 99, &backend, &error), GR_ERR_ARGUMENT);
+  ck_assert_int_eq(gr_device_describe(engine, NULL, 0, &device, &error), GR_ERR_ARGUMENT);
+  ck_assert_int_eq(gr_graph_load_file(NULL, "x", &other, &error), GR_ERR_ARGUMENT);
+  ck_assert_int_eq(gr_graph_load_file(engine, NULL, &other, &error), GR_ERR_ARGUMENT);
+  ck_assert_int_eq(gr_graph_load_file(engine, "x", NULL, &error), GR_ERR_ARGUMENT);
+  ck_assert_int_eq(gr_graph_load_memory(engine, NULL, 4, NULL, NULL, &other, &error), GR_ERR_ARGUMENT);
+  ck_assert_int_eq(gr_graph_load_stream(engine, NULL, NULL, NULL, NULL, &other, &error), GR_ERR_ARGUMENT);
+  ck_assert_int_eq(gr_graph_set_integer(NULL, "n", 1, &error), GR_ERR_ARGUMENT);
+  ck_assert_int_eq(gr_graph_set_integer(graph, NULL, 1, &error), GR_ERR_ARGUMENT);
+  ck_assert_int_eq(gr_graph_set_text(graph, "n", NULL, &error), GR_ERR_ARGUMENT);
+  ck_assert_int_eq(gr_graph_check(NULL, &error), GR_ERR_ARGUMENT);
+  ck_assert_int_eq(gr_graph_check_files(NULL, &error), GR_ERR_ARGUMENT);
+  ck_assert_int_eq(gr_graph_plan(NULL, &error), GR_ERR_ARGUMENT);
+  ck_assert_int_eq(gr_graph_build(NULL, NULL, &error), GR_ERR_ARGUMENT);
+  ck_assert_int_eq(gr_graph_run(NULL, NULL, &error), GR_ERR_ARGUMENT);
+  ck_assert_int_eq(gr_graph_reset(NULL, &error), GR_ERR_ARGUMENT);
+  ck_assert_int_eq(gr_graph_diagnostics(graph, NULL, NULL, false, &error), GR_ERR_ARGUMENT);
+  ck_assert_int_eq(gr_graph_show(graph, GR_SHOW_DAG, NULL, NULL, &error), GR_ERR_ARGUMENT);
+  ck_assert_int_eq(gr_graph_report(graph, GR_REPORT_JSON, NULL, NULL, &error), GR_ERR_ARGUMENT);
+  ck_assert_int_eq(gr_graph_buffer(graph, 0, &buffer, &error), GR_ERR_ARGUMENT); /* not checked yet */
+  ck_assert_int_eq(gr_graph_buffer_named(graph, "a", NULL, &error), GR_ERR_ARGUMENT);
+  ck_assert_int_eq(gr_graph_write(graph, NULL, 0, &byte, 1, &error), GR_ERR_ARGUMENT);
+  ck_assert_int_eq(gr_graph_write(graph, "a", 0, NULL, 1, &error), GR_ERR_ARGUMENT);
+  ck_assert_int_eq(gr_graph_read(graph, "a", 0, NULL, 1, &error), GR_ERR_ARGUMENT);
+  ck_assert_int_eq(gr_graph_node_state(graph, NULL, &state, &error), GR_ERR_ARGUMENT);
+  ck_assert_int_eq(gr_graph_destroy(NULL), GR_OK);
+  ck_assert_int_eq(gr_engine_destroy(NULL), GR_OK);
+  gr_graph_problems(NULL, NULL, NULL);
+  ck_assert_uint_eq(gr_graph_buffer_count(NULL), 0);
+  /* No error wanted is no crash either. */
+  ck_assert_int_eq(gr_graph_load_file(engine, "/no/such/file", &other, NULL), GR_ERR_IO);
+}
+END_TEST
+
+START_TEST(test_states) {
+  float value = 7;
+  enum gr_node_state state;
+  ck_assert_int_eq(gr_graph_read(graph, "a", 0, &value, sizeof value, &error), GR_ERR_STATE);
+  ck_assert_int_eq(gr_graph_node_state(graph, "set", &state, &error), GR_ERR_STATE);
+  build_on_host(graph, GR_MODE_GRAPH);
+  ck_assert_int_eq(gr_graph_set_integer(graph, "n", 9, &error), GR_ERR_STATE);
+  ck_assert_ptr_nonnull(strstr(error.message, "already built"));
+  run(graph, 1);
+  ck_assert_int_eq(gr_graph_node_state(graph, "set", &state, &error), GR_OK);
+  ck_assert_int_eq(state, GR_NODE_OK);
+  ck_assert_int_eq(gr_graph_node_state(graph, "sett", &state, &error), GR_ERR_ARGUMENT);
+  ck_assert_int_eq(gr_graph_read(graph, "a", 60, &value, sizeof value, &error), GR_OK);
+  ck_assert(value == 3.0f);
+  ck_assert_int_eq(gr_graph_read(graph, "a", 61, &value, sizeof value, &error), GR_ERR_ARGUMENT);
+  ck_assert_int_eq(gr_graph_read(graph, "a", UINT64_MAX, &value, sizeof value, &error), GR_ERR_ARGUMENT);
+  ck_assert_int_eq(gr_graph_read(graph, "zz", 0, &value, sizeof value, &error), GR_ERR_ARGUMENT);
+  ck_assert_int_eq(gr_engine_destroy(engine), GR_ERR_BUSY);
+  ck_assert_int_eq(gr_graph_reset(graph, &error), GR_OK);
+  ck_assert_int_eq(gr_graph_set_text(graph, "v", "-4.5", &error), GR_OK);
+  run(graph, 1); /* builds by itself, on whatever is here */
+  ck_assert_int_eq(gr_graph_read(graph, "a", 0, &value, sizeof value, &error), GR_OK);
+  ck_assert(value == -4.5f);
+}
+END_TEST
+
+START_TEST(test_buffers_are_described_and_written) {
+  build_on_host(graph, GR_MODE_STREAM);
+  ck_assert_uint_eq(gr_graph_buffer_count(graph), 2);
+  struct gr_buffer_info info;
+  ck_assert_int_eq(gr_graph_buffer_named(graph, "b", &info, &error), GR_OK);
+  ck_assert_str_eq(info.name, "b");
+  ck_assert_uint_eq(info.rank, 2);
+  ck_assert_uint_eq(info.shape[1], 8);
+  ck_assert_uint_eq(info.size_bytes, 64);
+  ck_assert_int_eq(info.place, GR_PLACE_DEVICE);
+  float ones[16], got[16];
+  for (int i = 0; i < 16; i++) ones[i] = (float)i;
+  ck_assert_int_eq(gr_graph_write(graph, "a", 0, ones, sizeof ones, &error), GR_OK);
+  ck_assert_int_eq(gr_graph_read(graph, "a", 0, got, sizeof got, &error), GR_OK);
+  ck_assert_int_eq(memcmp(ones, got, sizeof got), 0);
+}
+END_TEST
+
+static enum gr_status status_in_callback[3];
+static struct gr_graph *graph_of_callback;
+
+static bool use_graph_while_it_runs(void *context) {
+  (void)context;
+  status_in_callback[0] = gr_graph_destroy(graph_of_callback);
+  status_in_callback[1] = gr_graph_run(graph_of_callback, NULL, NULL);
+  status_in_callback[2] = gr_graph_check(graph_of_callback, NULL);
+  return false;
+}
+
+START_TEST(test_calls_from_a_callback_are_busy) {
+  build_on_host(graph, GR_MODE_GRAPH);
+  graph_of_callback = graph;
+  struct gr_run_options options = {.struct_size = sizeof options, .repeat = 5, .cancelled = use_graph_while_it_runs};
+  ck_assert_int_eq(gr_graph_run(graph, &options, &error), GR_OK);
+  for (int i = 0; i < 3; i++) ck_assert_int_eq(status_in_callback[i], GR_ERR_BUSY);
+}
+END_TEST
+
+static bool stop_at_once(void *context) {
+  ++*(int *)context;
+  return true;
+}
+
+START_TEST(test_cancelled_run) {
+  build_on_host(graph, GR_MODE_GRAPH);
+  int asked = 0;
+  struct gr_run_options options = {
+      .struct_size = sizeof options, .repeat = 1000000, .cancelled = stop_at_once, .cancelled_context = &asked};
+  ck_assert_int_eq(gr_graph_run(graph, &options, &error), GR_ERR_CANCELLED);
+  ck_assert_int_ge(asked, 1);
+  ck_assert_int_eq(gr_graph_run(graph, NULL, &error), GR_ERR_STATE);
+}
+END_TEST
+
+START_TEST(test_options_of_other_versions) {
+  struct {
+    struct gr_run_options options;
+    unsigned char tail[16];
+  } larger;
+  memset(&larger, 0, sizeof larger);
+  build_on_host(graph, GR_MODE_GRAPH);
+  larger.options.struct_size = sizeof larger;
+  ck_assert_int_eq(gr_graph_run(graph, &larger.options, &error), GR_OK);
+  larger.tail[5] = 1;
+  ck_assert_int_eq(gr_graph_run(graph, &larger.options, &error), GR_ERR_ARGUMENT);
+  /* An older program: only the size and `repeat`; what lies behind is not the library's. */
+  memset(&larger, 0xFF, sizeof larger);
+  larger.options.struct_size = sizeof(size_t) + sizeof(uint64_t);
+  larger.options.repeat = 2;
+  ck_assert_int_eq(gr_graph_run(graph, &larger.options, &error), GR_OK);
+  larger.options.struct_size = 0;
+  ck_assert_int_eq(gr_graph_run(graph, &larger.options, &error), GR_ERR_ARGUMENT);
+  struct gr_graph_options bad_mode = {.struct_size = sizeof bad_mode, .mode = (enum gr_mode)17};
+  ck_assert_int_eq(gr_graph_build(graph, &bad_mode, &error), GR_ERR_ARGUMENT);
+}
+END_TEST
+
+/* Eight threads with one engine, each with its own bad file: messages never mix. */
+static void *check_bad_file(void *context) {
+  int number = *(const int *)context;
+  char text[256], want[64];
+  snprintf(want, sizeof want, "\"missing_%d\"", number);
+  snprintf(text, sizeof text,
+           "graphrun: 1\nbuffers:\n  a: {type: f32, shape: 4}\nnodes:\n  - {id: n, copy: {from: missing_%d, to: a}}\n",
+           number);
+  for (int i = 0; i < 500; i++) {
+    struct gr_graph *own;
+    struct gr_error own_error = {0};
+    if (gr_graph_load_memory(engine, text, strlen(text), "bad.yaml", "", &own, &own_error) != GR_OK) return "load";
+    if (gr_graph_check(own, &own_error) != GR_ERR_INVALID) return "check";
+    gr_graph_destroy(own);
+    if (!strstr(own_error.message, want)) return "message";
+  }
+  return NULL;
+}
+
+START_TEST(test_threads_have_their_own_errors) {
+  enum { THREAD_COUNT = 8 };
+  pthread_t threads[THREAD_COUNT];
+  int numbers[THREAD_COUNT];
+  for (int i = 0; i < THREAD_COUNT; i++) {
+    numbers[i] = i;
+    ck_assert_int_eq(pthread_create(&threads[i], NULL, check_bad_file, &numbers[i]), 0);
+  }
+  for (int i = 0; i < THREAD_COUNT; i++) {
+    void *failure = NULL;
+    pthread_join(threads[i], &failure);
+    ck_assert_msg(!failure, "%s", (const char *)failure);
+  }
+}
+END_TEST
+
+static void collect(void *context, enum gr_log_level level, const char *message) {
+  (void)level;
+  snprintf(context, 256, "%s", message);
+}
+
+START_TEST(test_log_says_which_backend_and_why) {
+  char message[256] = "";
+  struct gr_engine_options options = {
+      .struct_size = sizeof options, .catalogue = gr_builtin_catalogue(), .log = collect, .log_context = message};
+  struct gr_engine *talking;
+  ck_assert_int_eq(gr_engine_create(&options, &talking, &error), GR_OK);
+  struct gr_graph *own = load(talking, good);
+  ck_assert_int_eq(gr_graph_build(own, NULL, &error), GR_OK);
+  ck_assert_msg(strncmp(message, "running on the ", 15) == 0, "%s", message);
+  gr_graph_destroy(own);
+  gr_engine_destroy(talking);
+}
+END_TEST
+
+struct text_source {
+  const char *text;
+  size_t at;
+  bool fails;
+};
+
+static size_t read_three_bytes(void *context, char *bytes, size_t capacity) {
+  struct text_source *source = context;
+  if (source->fails && source->at > 40) return SIZE_MAX;
+  size_t left = strlen(source->text) - source->at;
+  size_t length = left < 3 ? left : 3;
+  if (length > capacity) length = capacity;
+  memcpy(bytes, source->text + source->at, length);
+  source->at += length;
+  return length;
+}
+
+START_TEST(test_stream) {
+  struct text_source source = {.text = good};
+  struct gr_graph *own;
+  ck_assert_int_eq(gr_graph_load_stream(engine, read_three_bytes, &source, NULL, NULL, &own, &error), GR_OK);
+  ck_assert_int_eq(gr_graph_check(own, &error), GR_OK);
+  gr_graph_destroy(own);
+  source = (struct text_source){.text = good, .fails = true};
+  ck_assert_int_eq(gr_graph_load_stream(engine, read_three_bytes, &source, NULL, NULL, &own, &error), GR_ERR_IO);
+}
+END_TEST
+
+int main(void) {
+  TCase *cases = tcase_create("face");
+  tcase_add_checked_fixture(cases, setup, teardown);
+  tcase_add_test(cases, test_null_arguments_are_refused);
+  tcase_add_test(cases, test_states);
+  tcase_add_test(cases, test_buffers_are_described_and_written);
+  tcase_add_test(cases, test_calls_from_a_callback_are_busy);
+  tcase_add_test(cases, test_cancelled_run);
+  tcase_add_test(cases, test_options_of_other_versions);
+  tcase_add_test(cases, test_threads_have_their_own_errors);
+  tcase_add_test(cases, test_log_says_which_backend_and_why);
+  tcase_add_test(cases, test_stream);
+  return run_suite(cases, "face");
+}
