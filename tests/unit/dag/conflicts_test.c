@@ -99,6 +99,18 @@ START_TEST(a_write_between_two_equal_readers) {
 }
 END_TEST
 
+/* A node is in order with itself, which says nothing of others with the same predecessors. */
+START_TEST(a_reader_that_writes_elsewhere) {
+  struct gr_pipeline *pipeline =
+      graph_from_text(&memory, "x=[16]+init p q>v q>s p:r:x[12:16] q:r:x[0:8] v:r:x v:w:x[0:4] s:w:x[4:8]");
+  struct outcome outcome = build_dag(&memory, pipeline);
+  ck_assert_uint_eq(outcome.diagnostics.error_count, 1);
+  ck_assert_ptr_nonnull(strstr(outcome.diagnostics.kept[0].message, "\"s\" (line 4) writes x[4:8]"));
+  drop(&outcome);
+  graph_destroy(pipeline);
+}
+END_TEST
+
 /* All races of one pass: neither of the two writers hides the other from the reader. */
 START_TEST(races_do_not_hide_each_other) {
   struct gr_pipeline *pipeline = graph_from_text(&memory, "x=[16]+init a:w:x b:w:x[0:8] c:r:x");
@@ -427,6 +439,7 @@ int main(void) {
   tcase_add_test(words, reads_and_other_bytes_are_no_race);
   tcase_add_test(words, a_scalar_has_no_range);
   tcase_add_test(words, a_pair_is_told_once);
+  tcase_add_test(words, a_reader_that_writes_elsewhere);
   tcase_add_test(words, a_write_between_two_equal_readers);
   tcase_add_test(words, races_do_not_hide_each_other);
   tcase_add_test(words, races_may_be_warnings_or_allowed);
