@@ -1,0 +1,76 @@
+/* Names to indexes: open addressing, each name once, linear in all. */
+#include <string.h>
+
+#include "engine/pipeline/pipeline_internal.h"
+
+enum { NEAREST_CANDIDATES_MAX = 16384 }; /* so that twenty misspelt names cost no second */
+
+struct gr_name_slot {
+  uint32_t hash;
+  uint32_t entry; /* into `names`, plus one; 0: free */
+};
+
+bool gr_name_table_init(struct gr_name_table *table, struct gr_memory *memory, uint32_t capacity) {
+  *table = (struct gr_name_table){.memory = memory};
+  uint64_t slots = 16;
+  while (slots < (uint64_t)capacity * 2) slots *= 2;
+  table->slots = gr_memory_allocate_zeroed(memory, slots, sizeof *table->slots);
+  table->names = gr_memory_allocate_zeroed(memory, capacity, sizeof *table->names);
+  table->indexes = gr_memory_allocate_zeroed(memory, capacity, sizeof *table->indexes);
+  table->mask = slots - 1;
+  table->capacity = capacity;
+  if (table->slots && table->names && table->indexes) return true;
+  gr_name_table_release(table);
+  return false;
+}
+
+void gr_name_table_release(struct gr_name_table *table) {
+  if (!table->memory) return;
+  gr_memory_release(table->memory, table->slots);
+  gr_memory_release(table->memory, table->names);
+  gr_memory_release(table->memory, table->indexes);
+  *table = (struct gr_name_table){.memory = NULL};
+}
+
+static uint32_t hash_name(struct gr_view name) {
+  uint64_t hash = UINT64_C(0xCBF29CE484222325);
+  for (size_t i = 0; i < name.length; i++) {
+    hash = (hash ^ (unsigned char)name.bytes[i]) * UINT64_C(0x100000001B3);
+  }
+  /* FNV leaves the low bits of similar names alike. */
+  hash = (hash ^ hash >> 32) * UINT64_C(0x9E3779B97F4A7C15);
+  return (uint32_t)(hash >> 32);
+}
+
+/* The slot that holds the name, or the free one where it belongs. */
+static struct gr_name_slot *find_slot(const struct gr_name_table *table, struct gr_view name, uint32_t hash) {
+  uint64_t at = hash & table->mask;
+  for (;; at = (at + 1) & table->mask) {
+    struct gr_name_slot *slot = &table->slots[at];
+    if (slot->entry == 0) return slot;
+    if (slot->hash == hash && gr_view_equal(table->names[slot->entry - 1], name)) return slot;
+  }
+}
+
+uint32_t gr_name_table_find(const struct gr_name_table *table, struct gr_view name) {
+  if (!table->slots) return GR_NO_INDEX;
+  const struct gr_name_slot *slot = find_slot(table, name, hash_name(name));
+  return slot->entry == 0 ? GR_NO_INDEX : table->indexes[slot->entry - 1];
+}
+
+uint32_t gr_name_table_add(struct gr_name_table *table, struct gr_view name, uint32_t index) {
+  uint32_t hash = hash_name(name);
+  struct gr_name_slot *slot = find_slot(table, name, hash);
+  if (slot->entry != 0) return table->indexes[slot->entry - 1];
+  table->names[table->count] = name;
+  table->indexes[table->count] = index;
+  slot->hash = hash;
+  slot->entry = ++table->count;
+  return GR_NO_INDEX;
+}
+
+struct gr_view gr_name_table_nearest(const struct gr_name_table *table, struct gr_view name) {
+  size_t count = table->count < NEAREST_CANDIDATES_MAX ? table->count : NEAREST_CANDIDATES_MAX;
+  size_t nearest = gr_text_nearest(name, table->names, count);
+  return nearest == SIZE_MAX ? (struct gr_view){NULL, 0} : table->names[nearest];
+}
