@@ -77,6 +77,13 @@ bool gr_check_extents(const struct gr_call *call, uint32_t index, uint64_t rows,
                    name_of(call, index), shape[0], shape[1], rows, columns, why);
 }
 
+bool gr_check_count(const struct gr_call *call, uint32_t index, uint64_t expected, const char *why) {
+  uint64_t count = call->arguments[index].element_count;
+  if (count == expected) return true;
+  return gr_refuse(call, (int32_t)index, "'%s' has %" PRIu64 " element%s, but must have %" PRIu64 ": %s",
+                   name_of(call, index), count, plural(count), expected, why);
+}
+
 bool gr_accept(const struct gr_call *call, struct gr_kernel_facts *facts, uint64_t output_element_count) {
   memset(facts, 0, sizeof *facts);
   for (uint32_t index = 0; index < call->kernel->parameter_count; index++)

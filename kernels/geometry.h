@@ -16,6 +16,7 @@ enum {
   GR_REDUCE_SCRATCH_BYTES = 16 + 8 * GR_REDUCE_BLOCKS_MAX, /* the count of finished blocks, then the partial results */
 
   GR_ROWS_THREADS = 256,
+  GR_ROWS_AT_ONCE = 4,           /* rows that a group has under way where they are short */
   GR_SOFTMAX_BLOCK_ITEMS = 16, /* elements a thread keeps in registers, where a block works on one row */
   GR_SOFTMAX_BLOCK_COLUMNS_MAX = 16 * 1024,
   GR_ARGMAX_WARP_COLUMNS_MAX = 2048,

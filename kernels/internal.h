@@ -50,6 +50,8 @@ bool gr_check_one_element(const struct gr_call *call, uint32_t index);
 bool gr_check_two_dimensions(const struct gr_call *call, uint32_t index);
 /* The extents of a buffer of two dimensions are those; `why` ends the message. */
 bool gr_check_extents(const struct gr_call *call, uint32_t index, uint64_t rows, uint64_t columns, const char *why);
+/* The buffer has so many elements, in whatever shape. */
+bool gr_check_count(const struct gr_call *call, uint32_t index, uint64_t expected, const char *why);
 /* Fills `facts` with what the parameters say and no scratch; true. */
 bool gr_accept(const struct gr_call *call, struct gr_kernel_facts *facts, uint64_t output_element_count);
 

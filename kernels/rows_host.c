@@ -1,0 +1,180 @@
+/* Kernels that work on the rows of a buffer of two dimensions. */
+#include <math.h>
+#include <string.h>
+#include <tgmath.h>
+
+#include "kernels/geometry.h"
+#include "kernels/internal.h"
+
+/* --- softmax_rows: exp(x - largest) / sum of those. A NaN, an infinity of the largest, and a row of nothing but negative
+ * infinities make the row NaN --- */
+
+bool gr_softmax_rows_check(const struct gr_kernel *kernel, const struct gr_kernel_argument *arguments,
+                           struct gr_kernel_facts *facts, struct gr_kernel_problem *problem) {
+  struct gr_call call = {kernel, arguments, problem};
+  if (!gr_check_real_buffers(&call, 0) || !gr_check_two_dimensions(&call, 0) || !gr_check_same_count(&call, 1, 0))
+    return false;
+  return gr_accept(&call, facts, arguments[1].element_count);
+}
+
+#define SOFTMAX_ROW(TYPE, SUFFIX)                                                         \
+  static void softmax_row_##SUFFIX(const TYPE *x, TYPE *out, uint64_t columns) {          \
+    TYPE largest = x[0];                                                                  \
+    for (uint64_t i = 1; i < columns; i++) largest = x[i] > largest ? x[i] : largest;     \
+    double sum = 0;                                                                       \
+    for (uint64_t i = 0; i < columns; i++) {                                              \
+      out[i] = exp(x[i] - largest);                                                       \
+      sum += (double)out[i];                                                              \
+    }                                                                                     \
+    const TYPE total = (TYPE)sum;                                                         \
+    for (uint64_t i = 0; i < columns; i++) out[i] /= total;                               \
+  }
+SOFTMAX_ROW(float, f32)
+SOFTMAX_ROW(double, f64)
+
+void gr_softmax_rows_host(const struct gr_kernel *kernel, const struct gr_kernel_frame *frame) {
+  (void)kernel;
+  const uint64_t rows = frame->arguments[0].rows, columns = frame->arguments[0].columns;
+  const void *x = frame->arguments[0].data;
+  void *out = frame->arguments[1].data;
+  for (uint64_t row = 0; row < rows; row++)
+    if (gr_is_f64(frame, 0)) softmax_row_f64((const double *)x + row * columns, (double *)out + row * columns, columns);
+    else softmax_row_f32((const float *)x + row * columns, (float *)out + row * columns, columns);
+}
+
+/* --- argmax_rows --- */
+
+bool gr_argmax_rows_check(const struct gr_kernel *kernel, const struct gr_kernel_argument *arguments,
+                          struct gr_kernel_facts *facts, struct gr_kernel_problem *problem) {
+  struct gr_call call = {kernel, arguments, problem};
+  if (!gr_check_real_buffers(&call, 1u << 1) || !gr_check_two_dimensions(&call, 0) ||
+      !gr_check_type(&call, 1, GR_TYPE_I32))
+    return false;
+  const uint64_t rows = arguments[0].shape[0], columns = arguments[0].shape[1];
+  if (!gr_check_count(&call, 1, rows, "one for each row of 'x'")) return false;
+  if (rows > 0 && columns == 0)
+    return gr_refuse(&call, 0, "the rows of 'x' have no elements, and nothing has no largest");
+  if (columns > (uint64_t)INT32_MAX + 1)
+    return gr_refuse(&call, 0, "the rows of 'x' have more elements than the i32 of 'out' can number");
+  return gr_accept(&call, facts, rows);
+}
+
+#define ARGMAX_ROW(TYPE, SUFFIX)                                          \
+  static int32_t argmax_row_##SUFFIX(const TYPE *x, uint64_t columns) {   \
+    uint64_t best = 0;                                                    \
+    for (uint64_t i = 0; i < columns; i++) {                              \
+      if (x[i] != x[i]) return (int32_t)i;                                \
+      if (x[i] > x[best]) best = i;                                       \
+    }                                                                     \
+    return (int32_t)best;                                                 \
+  }
+ARGMAX_ROW(float, f32)
+ARGMAX_ROW(double, f64)
+
+void gr_argmax_rows_host(const struct gr_kernel *kernel, const struct gr_kernel_frame *frame) {
+  (void)kernel;
+  const uint64_t rows = frame->arguments[0].rows, columns = frame->arguments[0].columns;
+  const void *x = frame->arguments[0].data;
+  int32_t *out = frame->arguments[1].data;
+  for (uint64_t row = 0; row < rows; row++)
+    out[row] = gr_is_f64(frame, 0) ? argmax_row_f64((const double *)x + row * columns, columns)
+                                   : argmax_row_f32((const float *)x + row * columns, columns);
+}
+
+/* --- add_row --- */
+
+bool gr_add_row_check(const struct gr_kernel *kernel, const struct gr_kernel_argument *arguments,
+                      struct gr_kernel_facts *facts, struct gr_kernel_problem *problem) {
+  struct gr_call call = {kernel, arguments, problem};
+  if (!gr_check_real_buffers(&call, 0)) return false;
+  if (arguments[0].rank == 0) return gr_refuse(&call, 0, "'x' has no dimensions, and so no rows");
+  const uint64_t columns = arguments[0].shape[arguments[0].rank - 1];
+  if (!gr_check_count(&call, 1, columns, "one for each column of 'x'") || !gr_check_same_count(&call, 2, 0)) return false;
+  return gr_accept(&call, facts, arguments[2].element_count);
+}
+
+#define ADD_ROW(TYPE, SUFFIX)                                                                      \
+  static void add_row_##SUFFIX(const TYPE *x, const TYPE *row, TYPE *out, uint64_t columns) {      \
+    GR_INDEPENDENT_LOOP                                                                            \
+    for (uint64_t i = 0; i < columns; i++) out[i] = x[i] + row[i];                                 \
+  }
+ADD_ROW(float, f32)
+ADD_ROW(double, f64)
+
+void gr_add_row_host(const struct gr_kernel *kernel, const struct gr_kernel_frame *frame) {
+  (void)kernel;
+  const uint64_t rows = frame->arguments[0].rows, columns = frame->arguments[0].columns;
+  const void *x = frame->arguments[0].data, *row = frame->arguments[1].data;
+  void *out = frame->arguments[2].data;
+  for (uint64_t first = 0; first < rows * columns; first += columns)
+    if (gr_is_f64(frame, 0)) add_row_f64((const double *)x + first, row, (double *)out + first, columns);
+    else add_row_f32((const float *)x + first, row, (float *)out + first, columns);
+}
+
+/* --- Launches --- */
+
+enum {
+  WARP = 32,
+  ITEMS_SHORT = 2,
+  SOFTMAX_FEW = 8,
+  SOFTMAX_MANY = 32, /* elements of a row that a lane keeps in registers */
+  BLOCK_THREADS_MAX = 1024,
+};
+
+static uint32_t power_of_two_from(uint64_t value, uint32_t high) {
+  uint32_t power = 1;
+  while (power < value && power < high) power *= 2;
+  return power;
+}
+
+/* Groups of `lanes` threads, so many rows each. */
+static uint32_t launch_groups(struct gr_kernel_launch *launch, const char *entry, uint64_t rows, uint32_t rows_at_once,
+                              uint32_t lanes) {
+  uint32_t groups = GR_ROWS_THREADS / lanes;
+  gr_launch_blocks(launch, entry, rows, (uint64_t)groups * rows_at_once, lanes);
+  launch->block[1] = groups;
+  return 1;
+}
+
+uint32_t gr_softmax_rows_launches(const struct gr_kernel *kernel, const struct gr_kernel_frame *frame,
+                                  struct gr_kernel_launch launches[GR_KERNEL_LAUNCH_MAX]) {
+  (void)kernel;
+  const uint64_t rows = frame->arguments[0].rows, columns = frame->arguments[0].columns;
+  const bool is_f64 = gr_is_f64(frame, 0);
+  /* An f64 takes two registers. */
+  const uint64_t group_columns = WARP * (is_f64 ? SOFTMAX_MANY / 2 : SOFTMAX_MANY);
+  if (columns <= WARP * ITEMS_SHORT)
+    return launch_groups(launches, is_f64 ? "gr_softmax_rows_f64_2" : "gr_softmax_rows_f32_2", rows, GR_ROWS_AT_ONCE,
+                         power_of_two_from(columns, WARP));
+  if (columns <= WARP * SOFTMAX_FEW)
+    return launch_groups(launches, is_f64 ? "gr_softmax_rows_f64_8" : "gr_softmax_rows_f32_8", rows, 1, WARP);
+  if (columns <= group_columns)
+    return launch_groups(launches, is_f64 ? "gr_softmax_rows_f64_16" : "gr_softmax_rows_f32_32", rows, 1, WARP);
+  if (columns <= GR_SOFTMAX_BLOCK_COLUMNS_MAX)
+    return gr_launch_blocks(launches, is_f64 ? "gr_softmax_rows_f64_block" : "gr_softmax_rows_f32_block", rows, 1,
+                            power_of_two_from((columns + GR_SOFTMAX_BLOCK_ITEMS - 1) / GR_SOFTMAX_BLOCK_ITEMS,
+                                              BLOCK_THREADS_MAX));
+  return gr_launch_blocks(launches, is_f64 ? "gr_softmax_rows_f64_long" : "gr_softmax_rows_f32_long", rows, 1,
+                          BLOCK_THREADS_MAX);
+}
+
+uint32_t gr_argmax_rows_launches(const struct gr_kernel *kernel, const struct gr_kernel_frame *frame,
+                                 struct gr_kernel_launch launches[GR_KERNEL_LAUNCH_MAX]) {
+  (void)kernel;
+  const uint64_t rows = frame->arguments[0].rows, columns = frame->arguments[0].columns;
+  const bool is_f64 = gr_is_f64(frame, 0);
+  if (columns <= WARP * ITEMS_SHORT)
+    return launch_groups(launches, is_f64 ? "gr_argmax_rows_f64_short" : "gr_argmax_rows_f32_short", rows,
+                         GR_ROWS_AT_ONCE, power_of_two_from(columns, WARP));
+  if (columns <= GR_ARGMAX_WARP_COLUMNS_MAX)
+    return launch_groups(launches, is_f64 ? "gr_argmax_rows_f64" : "gr_argmax_rows_f32", rows, 1, WARP);
+  return gr_launch_blocks(launches, is_f64 ? "gr_argmax_rows_f64_block" : "gr_argmax_rows_f32_block", rows, 1,
+                          power_of_two_from(columns / GR_SOFTMAX_BLOCK_ITEMS, BLOCK_THREADS_MAX));
+}
+
+uint32_t gr_add_row_launches(const struct gr_kernel *kernel, const struct gr_kernel_frame *frame,
+                             struct gr_kernel_launch launches[GR_KERNEL_LAUNCH_MAX]) {
+  (void)kernel;
+  return gr_launch_blocks(launches, gr_is_f64(frame, 0) ? "gr_add_row_f64" : "gr_add_row_f32",
+                          gr_element_count(frame, 0), GR_ROWS_THREADS * GR_ADD_ROW_ITEMS, GR_ROWS_THREADS);
+}
