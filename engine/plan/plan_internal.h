@@ -35,6 +35,12 @@ bool gr_plan_number_steps(struct gr_plan_draft *draft);
 bool gr_plan_reduce(struct gr_memory *memory, const struct gr_dag *dag, uint64_t budget, uint8_t *is_redundant,
                     bool *is_complete);
 
+/* The same by bit sets, whole, if that costs no more than the budget; else only *is_affordable is set, to false. */
+bool gr_plan_reduce_by_blocks(struct gr_memory *memory, const struct gr_dag *dag, uint64_t budget,
+                              uint8_t *is_redundant, bool *is_affordable);
+/* The cheap cuts: false for an edge that is surely needed. */
+bool gr_plan_may_be_redundant(const struct gr_dag *dag, uint32_t from, uint32_t to);
+
 /* Fills `before` and `after` with what the captured graph orders. */
 bool gr_plan_emit(struct gr_plan_draft *draft);
 

@@ -25,7 +25,7 @@ struct reduction {
 
 static uint64_t degree(const uint64_t *begin, uint32_t node) { return begin[node + 1] - begin[node]; }
 
-static bool is_candidate(const struct gr_dag *dag, uint32_t from, uint32_t to) {
+bool gr_plan_may_be_redundant(const struct gr_dag *dag, uint32_t from, uint32_t to) {
   return dag->level[to] - dag->level[from] >= 2 && degree(dag->successor_begin, from) >= 2 &&
          degree(dag->predecessor_begin, to) >= 2;
 }
@@ -34,7 +34,8 @@ static void find_candidates(struct reduction *reduction, uint32_t node) {
   const struct gr_dag *dag = reduction->dag;
   reduction->candidate_count = 0;
   for (uint64_t k = dag->predecessor_begin[node]; k < dag->predecessor_begin[node + 1]; k++) {
-    if (is_candidate(dag, dag->predecessors[k], node)) reduction->candidates[reduction->candidate_count++] = k;
+    if (gr_plan_may_be_redundant(dag, dag->predecessors[k], node))
+      reduction->candidates[reduction->candidate_count++] = k;
   }
 }
 
@@ -118,18 +119,16 @@ static uint64_t most_candidates(const struct gr_dag *dag) {
   for (uint32_t node = 0; node < dag->node_count; node++) {
     uint64_t count = 0;
     for (uint64_t k = dag->predecessor_begin[node]; k < dag->predecessor_begin[node + 1]; k++) {
-      if (is_candidate(dag, dag->predecessors[k], node)) count++;
+      if (gr_plan_may_be_redundant(dag, dag->predecessors[k], node)) count++;
     }
     if (count > most) most = count;
   }
   return most;
 }
 
-bool gr_plan_reduce(struct gr_memory *memory, const struct gr_dag *dag, uint64_t budget, uint8_t *is_redundant,
-                    bool *is_complete) {
-  memset(is_redundant, 0, dag->edge_count);
-  uint64_t most = most_candidates(dag);
-  if (most == 0) return true;
+/* `most`: as most_candidates counts them, not 0. */
+static bool search(struct gr_memory *memory, const struct gr_dag *dag, uint64_t most, uint64_t budget,
+                   uint8_t *is_redundant, bool *is_complete) {
   struct reduction reduction = {.memory = memory, .dag = dag, .is_redundant = is_redundant, .is_complete = true};
   reduction.budget = budget;
   reduction.reach = gr_reach_create(memory, dag, budget);
@@ -144,4 +143,14 @@ bool gr_plan_reduce(struct gr_memory *memory, const struct gr_dag *dag, uint64_t
   gr_memory_release(memory, reduction.candidates);
   if (!reduction.is_complete) *is_complete = false;
   return done;
+}
+
+bool gr_plan_reduce(struct gr_memory *memory, const struct gr_dag *dag, uint64_t budget, uint8_t *is_redundant,
+                    bool *is_complete) {
+  memset(is_redundant, 0, dag->edge_count);
+  uint64_t most = most_candidates(dag);
+  if (most == 0) return true;
+  bool is_affordable = false;
+  if (!gr_plan_reduce_by_blocks(memory, dag, budget, is_redundant, &is_affordable)) return false;
+  return is_affordable || search(memory, dag, most, budget, is_redundant, is_complete);
 }
