@@ -187,47 +187,65 @@ __device__ __forceinline__ candidate<Type> argmax_group(candidate<Type> best, un
   return best;
 }
 
-/* What one thread sees of a row, in ascending columns: so an equal value never replaces an earlier one. */
+/* Loads `Batch` elements of a row, then compares them. In ascending columns: so an equal value never replaces an earlier
+ * one. */
+template <int Batch, typename Type>
+__device__ __forceinline__ void argmax_batch(const Type *x, uint64_t start, uint64_t columns, candidate<Type> &best) {
+  Type value[Batch];
+#pragma unroll
+  for (int k = 0; k < Batch; k++) {
+    const uint64_t column = start + uint64_t(k) * blockDim.x;
+    value[k] = column < columns ? x[column] : static_cast<Type>(0);
+  }
+#pragma unroll
+  for (int k = 0; k < Batch; k++) {
+    const uint64_t column = start + uint64_t(k) * blockDim.x;
+    const bool is_larger =
+        best.column < 0 || value[k] > best.value || (value[k] != value[k] && best.value == best.value);
+    if (column < columns && is_larger) best = {value[k], static_cast<int32_t>(column)};
+  }
+}
+
+/* What one thread sees of a row. */
 template <int Batch, typename Type>
 __device__ __forceinline__ candidate<Type> argmax_thread(const Type *x, uint64_t columns) {
   candidate<Type> best = {0, -1};
 #pragma unroll 1
-  for (uint64_t start = threadIdx.x; start < columns; start += uint64_t(Batch) * blockDim.x) {
-    Type value[Batch];
-#pragma unroll
-    for (int k = 0; k < Batch; k++) {
-      const uint64_t column = start + uint64_t(k) * blockDim.x;
-      value[k] = column < columns ? x[column] : static_cast<Type>(0);
-    }
-#pragma unroll
-    for (int k = 0; k < Batch; k++) {
-      const uint64_t column = start + uint64_t(k) * blockDim.x;
-      const bool is_larger = best.column < 0 || value[k] > best.value ||
-                             (value[k] != value[k] && best.value == best.value);
-      if (column < columns && is_larger) best = {value[k], static_cast<int32_t>(column)};
-    }
-  }
+  for (uint64_t start = threadIdx.x; start < columns; start += uint64_t(Batch) * blockDim.x)
+    argmax_batch<Batch>(x, start, columns, best);
   return best;
 }
 
-template <int Batch, int Rows, typename Type>
-__device__ __forceinline__ void argmax_group_rows(const struct gr_kernel_frame &frame) {
+/* Rows so short that the group loads each at once. */
+template <typename Type>
+__device__ __forceinline__ void argmax_short_rows(const struct gr_kernel_frame &frame) {
   const uint64_t rows = frame.arguments[0].rows;
   const uint64_t columns = frame.arguments[0].columns;
-  for (uint64_t start = first_row<Rows>(); warp_row(start) < rows; start += row_step<Rows>()) {
-    candidate<Type> best[Rows];
+  for (uint64_t start = first_row<GR_ROWS_AT_ONCE>(); warp_row(start) < rows; start += row_step<GR_ROWS_AT_ONCE>()) {
+    candidate<Type> best[GR_ROWS_AT_ONCE];
 #pragma unroll
-    for (int r = 0; r < Rows; r++) {
+    for (int r = 0; r < GR_ROWS_AT_ONCE; r++) {
       const uint64_t row = start + r * blockDim.y;
-      const Type *x = gr_data<const Type>(frame, 0) + row * columns;
-      best[r] = argmax_thread<Batch>(x, row < rows ? columns : 0);
+      best[r] = {0, -1};
+      argmax_batch<2>(gr_data<const Type>(frame, 0) + row * columns, threadIdx.x, row < rows ? columns : 0, best[r]);
     }
 #pragma unroll
-    for (int r = 0; r < Rows; r++) {
+    for (int r = 0; r < GR_ROWS_AT_ONCE; r++) {
       const uint64_t row = start + r * blockDim.y;
       best[r] = argmax_group(best[r], blockDim.x);
       if (threadIdx.x == 0 && row < rows) gr_data<int32_t>(frame, 1)[row] = best[r].column;
     }
+  }
+}
+
+template <typename Type>
+__device__ __forceinline__ void argmax_group_rows(const struct gr_kernel_frame &frame) {
+  const uint64_t rows = frame.arguments[0].rows;
+  const uint64_t columns = frame.arguments[0].columns;
+  for (uint64_t row = first_row<1>(); warp_row(row) < rows; row += row_step<1>()) {
+    candidate<Type> best = argmax_thread<8>(gr_data<const Type>(frame, 0) + row * columns, row < rows ? columns : 0);
+    best = argmax_group(best, blockDim.x);
+    if (threadIdx.x == 0 && row < rows) gr_data<int32_t>(frame, 1)[row] = best.column;
   }
 }
 
@@ -251,10 +269,10 @@ __device__ __forceinline__ void argmax_block_rows(const struct gr_kernel_frame &
   }
 }
 
-GR_ENTRY(gr_argmax_rows_f32_short, GR_ROWS_THREADS) { argmax_group_rows<2, GR_ROWS_AT_ONCE, float>(frame); }
-GR_ENTRY(gr_argmax_rows_f64_short, GR_ROWS_THREADS) { argmax_group_rows<2, GR_ROWS_AT_ONCE, double>(frame); }
-GR_ENTRY(gr_argmax_rows_f32, GR_ROWS_THREADS) { argmax_group_rows<8, 1, float>(frame); }
-GR_ENTRY(gr_argmax_rows_f64, GR_ROWS_THREADS) { argmax_group_rows<8, 1, double>(frame); }
+GR_ENTRY(gr_argmax_rows_f32_short, GR_ROWS_THREADS) { argmax_short_rows<float>(frame); }
+GR_ENTRY(gr_argmax_rows_f64_short, GR_ROWS_THREADS) { argmax_short_rows<double>(frame); }
+GR_ENTRY(gr_argmax_rows_f32, GR_ROWS_THREADS) { argmax_group_rows<float>(frame); }
+GR_ENTRY(gr_argmax_rows_f64, GR_ROWS_THREADS) { argmax_group_rows<double>(frame); }
 GR_ENTRY(gr_argmax_rows_f32_block, 1024) { argmax_block_rows<float>(frame); }
 GR_ENTRY(gr_argmax_rows_f64_block, 1024) { argmax_block_rows<double>(frame); }
 
