@@ -1,0 +1,264 @@
+/* Words for what libyaml cannot read. Its own say what the grammar missed; ours say what a person did. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "engine/document/document_internal.h"
+
+enum { KEY_CHARACTERS_MAX = 1024 }; /* of a key in one line, by YAML's rules */
+
+/* Which of libyaml's two places is shown. */
+enum side { AT_PROBLEM, AT_CONTEXT };
+
+/* Rows without a context hold for all; the first that fits counts. */
+static const struct {
+  const char *problem;
+  const char *context;
+  enum side side;
+  const char *words;
+} rows[] = {
+    {"found a tab character that violates indentation", NULL, AT_PROBLEM,
+     "a tab is used for indentation here; YAML allows only spaces"},
+    {"found a tab character where an indentation space is expected", NULL, AT_PROBLEM,
+     "a tab is used for indentation here; YAML allows only spaces"},
+    {"found unexpected end of stream", NULL, AT_CONTEXT, "this quoted text has no closing quote"},
+    {"found unknown escape character", NULL, AT_PROBLEM,
+     "there is no such escape sequence; inside single quotes a backslash is only a backslash"},
+    {"did not find expected hexdecimal number", NULL, AT_PROBLEM,
+     "this escape sequence needs more hexadecimal digits: two after \\x, four after \\u, eight after \\U"},
+    {"found invalid Unicode character escape code", NULL, AT_PROBLEM,
+     "this escape sequence names no Unicode character"},
+    {"did not find expected alphabetic or numeric character", "while scanning an alias", AT_CONTEXT,
+     "a '*' starts an alias, whose name has only letters, digits, '-' and '_'; a text that starts with '*' needs "
+     "quotes"},
+    {"did not find expected alphabetic or numeric character", NULL, AT_CONTEXT,
+     "an '&' starts an anchor, whose name has only letters, digits, '-' and '_'; a text that starts with '&' needs "
+     "quotes"},
+    {"found undefined tag handle", NULL, AT_PROBLEM,
+     "this tag is not known; only !!str, !!int, !!float, !!map and !!seq are"},
+    {"found an indentation indicator equal to 0", NULL, AT_CONTEXT, "the indentation after '|' or '>' must be 1 to 9"},
+    {"did not find expected comment or line break", "while scanning a block scalar", AT_CONTEXT,
+     "after '|' or '>' the text has to start on the next line; a text that starts with one of them needs quotes"},
+    {"found unexpected ':'", NULL, AT_PROBLEM,
+     "a ':' right before one of , ? [ ] { } is read neither as text nor as the end of a key: put the text in quotes, "
+     "or "
+     "a space behind the ':'"},
+    {"found incompatible YAML document", NULL, AT_PROBLEM, "only YAML 1.1 and 1.2 are read"},
+    {"found duplicate %YAML directive", NULL, AT_PROBLEM, "there is a second %YAML directive"},
+    {"found duplicate %TAG directive", NULL, AT_PROBLEM, "there is a second %TAG directive for this handle"},
+    {NULL, "while scanning a directive", AT_CONTEXT,
+     "a line that starts with '%' is a YAML directive, but none that is known"},
+    {NULL, "while scanning a %YAML directive", AT_CONTEXT,
+     "this %YAML directive is malformed; %YAML 1.2 is a good one"},
+    {NULL, "while scanning a %TAG directive", AT_CONTEXT, "this %TAG directive is malformed"},
+    {NULL, "while parsing a %TAG directive", AT_CONTEXT, "this %TAG directive is malformed"},
+    {NULL, "while scanning a tag directive", AT_CONTEXT, "this %TAG directive is malformed"},
+    {NULL, "while parsing a tag directive", AT_CONTEXT, "this %TAG directive is malformed"},
+    {NULL, "while scanning a tag", AT_CONTEXT,
+     "a '!' starts a tag, and this one is malformed; a text that starts with '!' needs quotes"},
+    {NULL, "while parsing a tag", AT_CONTEXT,
+     "a '!' starts a tag, and this one is malformed; a text that starts with '!' needs quotes"},
+};
+
+/* One report in the making. */
+struct report {
+  struct gr_diagnostics *diagnostics;
+  struct gr_view source;
+  const struct gr_document_syntax *syntax;
+  size_t offset; /* of the problem */
+  struct gr_mark problem;
+  struct gr_mark context;
+};
+
+static bool is(const char *text, const char *expected) { return text && strcmp(text, expected) == 0; }
+
+static bool is_at_end(const struct report *report) { return report->offset >= report->source.length; }
+
+static char byte_at(const struct report *report) {
+  return is_at_end(report) ? '\0' : report->source.bytes[report->offset];
+}
+
+/* Nothing but blanks and comments comes any more. */
+static bool only_blanks_follow(const struct report *report) {
+  bool in_comment = false;
+  for (size_t i = report->offset; i < report->source.length; i++) {
+    char byte = report->source.bytes[i];
+    if (byte == '\n' || byte == '\r') {
+      in_comment = false;
+    } else if (byte == '#') {
+      in_comment = true;
+    } else if (!in_comment && byte != ' ' && byte != '\t') {
+      return false;
+    }
+  }
+  return true;
+}
+
+static bool is_blank(char byte) { return byte == ' ' || byte == '\t' || byte == '\n' || byte == '\r'; }
+
+/* A '[' right behind a text: `x[0:4]` without quotes. */
+static bool is_slice(const struct report *report) {
+  if (report->offset == 0 || byte_at(report) != '[') return false;
+  char before = report->source.bytes[report->offset - 1];
+  return !is_blank(before) && strchr("[]{},:", before) == NULL;
+}
+
+static void report_flow(const struct report *report, bool is_list) {
+  char close = is_list ? ']' : '}';
+  const char *noun = is_list ? "list" : "map";
+  if (only_blanks_follow(report)) {
+    gr_diagnostics_error(report->diagnostics, report->context,
+                         "this %s is not closed: there is no '%c' up to the end of "
+                         "the file",
+                         noun, close);
+  } else if (is_slice(report)) {
+    gr_diagnostics_error(report->diagnostics, report->problem,
+                         "a '[' cannot stand here: inside [ ] and { } a slice needs quotes, as in \"x[0:4]\"");
+  } else {
+    gr_diagnostics_error(report->diagnostics, report->problem,
+                         "expected ',' or '%c' here, as the %s that starts in line %" PRIu32 ", column %" PRIu32
+                         " is not closed yet; a text with commas or brackets needs quotes",
+                         close, noun, report->context.line, report->context.column);
+  }
+}
+
+/* How many bytes of the problem's line lie before it, without the indentation. */
+static size_t bytes_before(const struct report *report) {
+  size_t start = report->offset;
+  while (start > 0 && report->source.bytes[start - 1] != '\n' && report->source.bytes[start - 1] != '\r') start--;
+  while (start < report->offset && is_blank(report->source.bytes[start])) start++;
+  return report->offset - start;
+}
+
+/* The length of the line at the context's place, from there on. */
+static size_t context_line_bytes(const struct report *report) {
+  struct gr_document_cursor cursor;
+  gr_document_cursor_init(&cursor, report->source);
+  gr_document_cursor_move(&cursor, report->syntax->context_character);
+  size_t end = cursor.offset;
+  while (end < report->source.length && report->source.bytes[end] != '\n' && report->source.bytes[end] != '\r') end++;
+  return end - cursor.offset;
+}
+
+static void report_key_length(const struct report *report, struct gr_mark mark) {
+  gr_diagnostics_error(report->diagnostics, mark, "a key may have at most %d characters", KEY_CHARACTERS_MAX);
+}
+
+static void report_value(const struct report *report) {
+  if (bytes_before(report) > KEY_CHARACTERS_MAX) {
+    report_key_length(report, report->problem);
+  } else {
+    gr_diagnostics_error(
+        report->diagnostics, report->problem,
+        "a ':' cannot stand here: either the line is indented too far, or a text with ': ' in it needs "
+        "quotes");
+  }
+}
+
+static void report_missing_colon(const struct report *report) {
+  if (context_line_bytes(report) > KEY_CHARACTERS_MAX) {
+    report_key_length(report, report->context);
+  } else {
+    gr_diagnostics_error(report->diagnostics, report->context,
+                         "expected \"key: value\" here, but there is no ':' behind this text");
+  }
+}
+
+static void report_block(const struct report *report, const char *expected, const char *noun) {
+  gr_diagnostics_error(report->diagnostics, report->problem,
+                       "expected %s of the %s that starts in line %" PRIu32 ", column %" PRIu32
+                       "; is the line indented like the others?",
+                       expected, noun, report->context.line, report->context.column);
+}
+
+static void report_character(const struct report *report) {
+  char text[2] = {byte_at(report), '\0'};
+  if (text[0] == '\t') {
+    gr_diagnostics_error(report->diagnostics, report->problem,
+                         "a tab is used for indentation here; YAML allows only spaces");
+  } else {
+    gr_diagnostics_error(report->diagnostics, report->problem, "a text cannot start with %s unless it is in quotes",
+                         gr_view_quote(gr_view_of(text)).text);
+  }
+}
+
+static void report_content(const struct report *report) {
+  if (is_at_end(report) || only_blanks_follow(report)) {
+    gr_diagnostics_error(report->diagnostics, report->problem, "the file ends where a value is expected");
+  } else {
+    struct gr_view found = {report->source.bytes + report->offset, 1};
+    gr_diagnostics_error(report->diagnostics, report->problem, "expected a value before %s", gr_view_quote(found).text);
+  }
+}
+
+static void report_document_start(const struct report *report) {
+  gr_diagnostics_error(report->diagnostics, report->problem, "%s",
+                       report->syntax->document_ended
+                           ? "the document has ended before this; a pipeline file holds one document"
+                           : "after lines that start with '%' the document has to start with '---'");
+}
+
+/* What needs more than a fixed text. */
+static bool report_by_case(const struct report *report) {
+  const char *problem = report->syntax->problem;
+  if (is(problem, "did not find expected ',' or ']'")) {
+    report_flow(report, true);
+  } else if (is(problem, "did not find expected ',' or '}'")) {
+    report_flow(report, false);
+  } else if (is(problem, "mapping values are not allowed in this context")) {
+    report_value(report);
+  } else if (is(problem, "could not find expected ':'")) {
+    report_missing_colon(report);
+  } else if (is(problem, "did not find expected key")) {
+    report_block(report, "a key", "map");
+  } else if (is(problem, "did not find expected '-' indicator")) {
+    report_block(report, "a '-'", "list");
+  } else if (is(problem, "found character that cannot start any token")) {
+    report_character(report);
+  } else if (is(problem, "did not find expected node content")) {
+    report_content(report);
+  } else if (is(problem, "did not find expected <document start>")) {
+    report_document_start(report);
+  } else if (is(problem, "found unexpected document indicator")) {
+    gr_diagnostics_error(report->diagnostics, report->context,
+                         "this quoted text has no closing quote before the document marker in line %" PRIu32,
+                         report->problem.line);
+  } else if (is(problem, "block sequence entries are not allowed in this context")) {
+    gr_diagnostics_error(report->diagnostics, report->problem,
+                         "a '-' cannot start a list here: the list has to start on a line of its own");
+  } else if (is(problem, "mapping keys are not allowed in this context")) {
+    gr_diagnostics_error(report->diagnostics, report->problem,
+                         "a '?' cannot start a key here; a text that starts with '?' needs quotes");
+  } else {
+    return false;
+  }
+  return true;
+}
+
+static bool report_by_row(const struct report *report) {
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    if (rows[i].problem && !is(report->syntax->problem, rows[i].problem)) continue;
+    if (rows[i].context && !is(report->syntax->context, rows[i].context)) continue;
+    struct gr_mark mark = rows[i].side == AT_PROBLEM ? report->problem : report->context;
+    gr_diagnostics_error(report->diagnostics, mark, "%s", rows[i].words);
+    return true;
+  }
+  return false;
+}
+
+void gr_document_report_syntax(struct gr_diagnostics *diagnostics, struct gr_view source,
+                               const struct gr_document_syntax *syntax) {
+  struct gr_document_cursor cursor;
+  gr_document_cursor_init(&cursor, source);
+  gr_document_cursor_move(&cursor, syntax->problem_character);
+  struct report report = {
+      .diagnostics = diagnostics,
+      .source = source,
+      .syntax = syntax,
+      .offset = cursor.offset,
+      .problem = gr_document_cursor_mark(&cursor),
+      .context = gr_document_place(source, syntax->context_character),
+  };
+  if (report_by_case(&report) || report_by_row(&report)) return;
+  gr_diagnostics_error(diagnostics, report.problem, "this is no YAML: %s",
+                       syntax->problem ? syntax->problem : "it cannot be read");
+}
