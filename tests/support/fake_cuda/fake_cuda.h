@@ -17,6 +17,7 @@
   X(cudaErrorCudartUnloading, 4)              \
   X(cudaErrorInvalidConfiguration, 9)         \
   X(cudaErrorInvalidPitchValue, 12)           \
+  X(cudaErrorInvalidMemcpyDirection, 21)      \
   X(cudaErrorInsufficientDriver, 35)          \
   X(cudaErrorDevicesUnavailable, 46)          \
   X(cudaErrorInvalidDeviceFunction, 98)       \
@@ -32,6 +33,7 @@
   X(cudaErrorContained, 226)                  \
   X(cudaErrorOperatingSystem, 304)            \
   X(cudaErrorInvalidResourceHandle, 400)      \
+  X(cudaErrorIllegalState, 401)               \
   X(cudaErrorSymbolNotFound, 500)             \
   X(cudaErrorNotReady, 600)                   \
   X(cudaErrorIllegalAddress, 700)             \
