@@ -7,17 +7,17 @@
 struct gr_report_expect {
   uint32_t buffer_index;
   bool is_met;
-  uint64_t different_count;      /* elements that do not match */
+  uint64_t different_count;          /* elements that do not match */
   uint64_t first_index, worst_index; /* flat, row-major */
   double first_got, first_want, worst_got, worst_want;
-  double largest_difference;     /* over all elements, also when met; NaN where one is NaN */
+  double largest_difference; /* over all elements, also when met; NaN where one is NaN */
 };
 
 struct gr_report {
   struct gr_memory *memory;
-  const struct gr_plan *plan; /* outlives the report; null when the run never got that far */
+  const struct gr_plan *plan;                /* outlives the report; null when the run never got that far */
   const char *pipeline_file, *pipeline_name; /* owned */
-  const char *backend_name;   /* static */
+  const char *backend_name;                  /* static */
   const char *backend_reason; /* owned; why it was chosen, such as "no usable GPU: no driver"; null: asked for */
   struct gr_device_info device;
   enum gr_mode mode;

@@ -1,8 +1,8 @@
 /* Runs an executable from its inputs to its outputs: initial values, warm-up, replays, expectations, saves.
  *
- * The order is fixed: every buffer's init or load is applied, warm-up replays, init and load once more, the replays, then
- * `expect` of all buffers, then all saves. A failure anywhere means that nothing is saved. Outputs are written under
- * temporary names and renamed only when all of them are complete. */
+ * The order is fixed: every buffer's init or load is applied, warm-up replays, init and load once more, the replays,
+ * then `expect` of all buffers, then all saves. A failure anywhere means that nothing is saved. Outputs are written
+ * under temporary names and renamed only when all of them are complete. */
 #ifndef GRAPHRUN_ENGINE_RUN_RUN_H
 #define GRAPHRUN_ENGINE_RUN_RUN_H
 
@@ -12,14 +12,15 @@
 struct gr_run_settings {
   uint64_t repeat; /* replays, at least 1 */
   uint64_t warmup;
-  uint64_t timeout_ns; /* for warm-up and replays together, from the first launch; 0: none */
+  uint64_t timeout_ns;              /* for warm-up and replays together, from the first launch; 0: none */
   bool (*cancelled)(void *context); /* asked often, cheap, from the running thread; null: never */
   void *cancelled_context;
   /* Told now and then while replays run; null: nobody. */
   void (*progress)(void *context, uint64_t replays_done, uint64_t replays);
   void *progress_context;
-  bool keep_state;  /* do not apply init and load: the program wrote the buffers itself, or goes on from the last state */
-  bool no_outputs;  /* neither expect nor save */
+  bool
+      keep_state; /* do not apply init and load: the program wrote the buffers itself, or goes on from the last state */
+  bool no_outputs; /* neither expect nor save */
 };
 
 /* Fills `report` with what is known also on failure (states, times, the first error). The report's memory comes from
