@@ -331,8 +331,9 @@ static void say_unknown_key(struct gr_reader *reader, const struct gr_where *whe
 
 static const char *noun_of_item(const struct gr_item *item) { return item->kind == GR_ITEM_LIST ? "a list" : "a map"; }
 
-static bool takes_item(struct gr_reader *reader, const struct gr_where *where, const struct gr_item *item,
-                       enum gr_field_kind kind) {
+bool gr_reader_takes(struct gr_reader *reader, const struct gr_where *where, uint32_t item_index,
+                     enum gr_field_kind kind) {
+  const struct gr_item *item = gr_reader_item(reader, item_index);
   const struct kind_row *row = &kind_rows[kind];
   if ((row->takes >> item->kind & 1u) != 0) return true;
   if (item->kind != GR_ITEM_SCALAR) {
@@ -354,8 +355,7 @@ static void read_pair(struct gr_reader *reader, const struct gr_where *where, co
     return;
   }
   struct gr_where inner = gr_where_field(where, set->fields[field].key);
-  bool is_usable = !pair->is_cut &&
-                   takes_item(reader, &inner, gr_reader_item(reader, pair->value), set->fields[field].kind);
+  bool is_usable = !pair->is_cut && gr_reader_takes(reader, &inner, pair->value, set->fields[field].kind);
   fields->values[field] = is_usable ? pair->value : GR_BAD_ITEM;
 }
 
@@ -363,14 +363,14 @@ bool gr_reader_fields(struct gr_reader *reader, const struct gr_where *where, ui
                       const struct gr_field_set *set, struct gr_fields *fields) {
   for (uint32_t i = 0; i < GR_FIELDS_MAX; i++) fields->values[i] = GR_NO_INDEX;
   fields->has_unknown = false;
-  const struct gr_item *item = gr_reader_item(reader, map);
-  if (!takes_item(reader, where, item, GR_FIELD_MAP)) return false;
+  if (!gr_reader_takes(reader, where, map, GR_FIELD_MAP)) return false;
   struct gr_pairs pairs = gr_reader_pairs(reader, map);
   struct gr_pair pair;
   while (gr_reader_next_pair(reader, where, &pairs, &pair)) read_pair(reader, where, &pair, set, fields);
   for (uint32_t i = 0; i < set->count; i++) {
     if (!set->fields[i].is_required || fields->values[i] != GR_NO_INDEX) continue;
-    gr_reader_error(reader, where, gr_item_mark(item), "\"%s\" is missing", set->fields[i].key);
+    gr_reader_error(reader, where, gr_item_mark(gr_reader_item(reader, map)), "\"%s\" is missing",
+                    set->fields[i].key);
     fields->values[i] = GR_BAD_ITEM;
   }
   return true;
@@ -407,10 +407,6 @@ bool gr_reader_evaluate(struct gr_reader *reader, const struct gr_where *where, 
   return outcome == GR_OUTCOME_VALUE;
 }
 
-static bool is_scalar(struct gr_reader *reader, const struct gr_where *where, uint32_t item, enum gr_field_kind kind) {
-  return takes_item(reader, where, gr_reader_item(reader, item), kind);
-}
-
 /* "n*4" is 512, or just 512 where the text says so itself. */
 static void describe_value(struct gr_reader *reader, struct gr_view text, struct gr_number number, char *out,
                            size_t out_bytes) {
@@ -430,7 +426,7 @@ static int64_t integer_of(struct gr_number number) {
 
 bool gr_reader_integer(struct gr_reader *reader, const struct gr_where *where, uint32_t item, int64_t least,
                        int64_t most, int64_t *value) {
-  if (!is_scalar(reader, where, item, GR_FIELD_INTEGER)) return false;
+  if (!gr_reader_takes(reader, where, item, GR_FIELD_INTEGER)) return false;
   struct gr_view text = gr_item_text(gr_reader_item(reader, item));
   struct gr_number number;
   if (!gr_reader_evaluate(reader, where, item, text, GR_VALUE_INTEGER, &number)) return false;
@@ -451,7 +447,7 @@ bool gr_reader_integer(struct gr_reader *reader, const struct gr_where *where, u
 }
 
 bool gr_reader_real(struct gr_reader *reader, const struct gr_where *where, uint32_t item, double *value) {
-  if (!is_scalar(reader, where, item, GR_FIELD_REAL)) return false;
+  if (!gr_reader_takes(reader, where, item, GR_FIELD_REAL)) return false;
   struct gr_view text = gr_item_text(gr_reader_item(reader, item));
   struct gr_number number;
   if (!gr_reader_evaluate(reader, where, item, text, GR_VALUE_REAL, &number)) return false;
@@ -485,7 +481,7 @@ static enum gr_value_kind kind_of_type(const enum gr_type *type) {
 
 bool gr_reader_value(struct gr_reader *reader, const struct gr_where *where, uint32_t item, const enum gr_type *type,
                      struct gr_number *number, struct gr_element *element) {
-  if (!is_scalar(reader, where, item, GR_FIELD_VALUE)) return false;
+  if (!gr_reader_takes(reader, where, item, GR_FIELD_VALUE)) return false;
   struct gr_view text = gr_item_text(gr_reader_item(reader, item));
   enum gr_value_kind kind = kind_of_type(type);
   /* A literal is judged by its value, so that 2.0 is an i32 and 2.5 is none. */
@@ -532,7 +528,7 @@ static void say_unknown_word(struct gr_reader *reader, const struct gr_where *wh
 
 bool gr_reader_word(struct gr_reader *reader, const struct gr_where *where, uint32_t item, const char *const *words,
                     uint32_t word_count, uint32_t *index) {
-  if (!is_scalar(reader, where, item, GR_FIELD_WORD)) return false;
+  if (!gr_reader_takes(reader, where, item, GR_FIELD_WORD)) return false;
   const struct gr_item *scalar = gr_reader_item(reader, item);
   for (uint32_t i = 0; i < word_count; i++) {
     if (!gr_view_is(gr_item_text(scalar), words[i])) continue;

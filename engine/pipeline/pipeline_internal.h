@@ -208,6 +208,9 @@ static inline bool gr_field_is_usable(const struct gr_fields *fields, uint32_t f
 bool gr_reader_fields(struct gr_reader *reader, const struct gr_where *where, uint32_t map,
                       const struct gr_field_set *set, struct gr_fields *fields);
 
+/* Is the item a scalar, a list or a map as that kind wants it? What is wrong is said. */
+bool gr_reader_takes(struct gr_reader *reader, const struct gr_where *where, uint32_t item, enum gr_field_kind kind);
+
 /* One value each; false where it is wrong, which has been said. */
 bool gr_reader_integer(struct gr_reader *reader, const struct gr_where *where, uint32_t item, int64_t least,
                        int64_t most, int64_t *value);
@@ -271,6 +274,9 @@ void gr_reader_buffers(struct gr_reader *reader, uint32_t map);
 void gr_reader_nodes(struct gr_reader *reader, uint32_t list);
 /* Reads a kernel node's call. False where it is wrong. */
 bool gr_reader_call(struct gr_reader *reader, const struct gr_where *where, const struct gr_fields *fields,
-                    struct gr_mark node_mark, struct gr_node *node);
+                    struct gr_node *node);
+/* Appends to the pipeline's accesses, behind those that the node has already. */
+void gr_reader_add_access(struct gr_reader *reader, struct gr_node *node, uint32_t reference_index,
+                          enum gr_access access);
 
 #endif

@@ -41,10 +41,13 @@ static bool find_buffer(struct gr_reader *reader, const struct gr_where *where, 
     return true;
   }
   struct gr_quote quote = gr_view_quote(name);
+  struct gr_number number;
   if (gr_name_table_find(&reader->node_names, name) != GR_NO_INDEX) {
     gr_reader_error(reader, where, mark, "%s is a node, and a buffer is expected", quote.text);
   } else if (gr_name_table_find(&reader->param_names, name) != GR_NO_INDEX) {
     gr_reader_error(reader, where, mark, "%s is a param, and a buffer is expected", quote.text);
+  } else if (gr_number_parse(name, &number)) {
+    gr_reader_error(reader, where, mark, "%s is a number, and a buffer is expected", quote.text);
   } else {
     gr_reader_error(reader, where, mark, "there is no buffer %s%s", quote.text,
                     gr_hint_of(gr_name_table_nearest(&reader->buffer_names, name)).text);
@@ -52,9 +55,11 @@ static bool find_buffer(struct gr_reader *reader, const struct gr_where *where, 
   return false;
 }
 
+static bool is_blank(char byte) { return byte == ' ' || byte == '\t' || byte == '\r' || byte == '\n'; }
+
 static struct gr_view trim(struct gr_view view) {
-  while (view.length > 0 && strchr(" \t\r\n", view.bytes[0])) view = (struct gr_view){view.bytes + 1, view.length - 1};
-  while (view.length > 0 && strchr(" \t\r\n", view.bytes[view.length - 1])) view.length--;
+  while (view.length > 0 && is_blank(view.bytes[0])) view = (struct gr_view){view.bytes + 1, view.length - 1};
+  while (view.length > 0 && is_blank(view.bytes[view.length - 1])) view.length--;
   return view;
 }
 
