@@ -42,7 +42,10 @@ struct gr_document_syntax {
   const char *context; /* likewise */
   size_t problem_character;
   size_t context_character;
-  bool document_ended;
+  bool document_ended;      /* a document came before */
+  bool end_is_explicit;     /* and ended with '...' */
+  struct gr_mark open_flow; /* where the innermost open list or map starts, if it has brackets; else line 0 */
+  bool open_is_map;
 };
 /* Says in our words what libyaml found, at the place where a person has to look. */
 void gr_document_report_syntax(struct gr_diagnostics *diagnostics, struct gr_view source,

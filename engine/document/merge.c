@@ -3,9 +3,9 @@
 
 #include "engine/document/document_internal.h"
 
-/* Looking at a pair costs time even where an earlier one wins: that is bounded like what is added. */
+/* Looking at a pair costs time even where an earlier one wins: that is bounded like what is added, two items a pair. */
 static bool collect_map(struct gr_document_builder *builder, const struct gr_item *map, struct gr_mark mark) {
-  if (map->count > GR_DOCUMENT_ALIAS_ITEMS_MAX - builder->looked_at) {
+  if (map->count > GR_DOCUMENT_ALIAS_ITEMS_MAX / 2 - builder->looked_at) {
     gr_document_report_limit(builder, mark);
     return true;
   }

@@ -40,6 +40,7 @@ struct parse {
   yaml_parser_t parser;
   struct feeder feeder;
   uint32_t document_count;
+  bool end_is_explicit;   /* the first document ended with '...' */
   uint32_t skipped_depth; /* inside a second document, which is only read for its syntax */
   bool is_over;           /* nothing more can be read */
 };
@@ -212,6 +213,10 @@ static bool take_event(struct parse *parse, const yaml_event_t *event) {
     take_document_start(parse, event);
     return true;
   }
+  if (event->type == YAML_DOCUMENT_END_EVENT) {
+    if (parse->document_count == 1) parse->end_is_explicit = !event->data.document_end.implicit;
+    return true;
+  }
   if (event->type == YAML_STREAM_END_EVENT || event->type == YAML_NO_EVENT) {
     parse->is_over = true;
     return true;
@@ -232,7 +237,7 @@ static bool take_event(struct parse *parse, const yaml_event_t *event) {
     case YAML_ALIAS_EVENT:
       return gr_document_add_alias(&parse->builder, anchor_name(event->data.alias.anchor),
                                    place_of(parse, event->start_mark));
-    default: /* starts and ends of stream and document */
+    default: /* the start of the stream */
       return true;
   }
 }
@@ -263,7 +268,14 @@ static bool report_failure(struct parse *parse) {
       .problem_character = parser->problem_mark.index,
       .context_character = parser->context_mark.index,
       .document_ended = parse->document_count > 0 && parse->builder.frame_count == 0,
+      .end_is_explicit = parse->end_is_explicit,
   };
+  if (gr_document_is_in_flow(&parse->builder)) {
+    const struct gr_document_builder *builder = &parse->builder;
+    const struct gr_item *open = &builder->items[builder->frames[builder->frame_count - 1].item];
+    syntax.open_flow = gr_item_mark(open);
+    syntax.open_is_map = open->kind == GR_ITEM_MAP;
+  }
   gr_document_report_syntax(parse->builder.diagnostics, parse->cursor.source, &syntax);
   return true;
 }

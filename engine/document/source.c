@@ -75,14 +75,21 @@ static const char *foreign_encoding(struct gr_view source) {
     if (source.length >= marks[i].length && memcmp(source.bytes, marks[i].bytes, marks[i].length) == 0)
       return marks[i].name;
   }
-  if (source.length < 2) return NULL;
-  bool zero[4] = {false, false, true, true};
-  for (size_t i = 0; i < 4 && i < source.length; i++) zero[i] = source.bytes[i] == 0;
-  if (zero[0] && zero[1] && zero[2] && !zero[3]) return "UTF-32 (big-endian)";
-  if (!zero[0] && zero[1] && zero[2] && zero[3] && source.length >= 4) return "UTF-32 (little-endian)";
-  if (zero[0] && !zero[1]) return "UTF-16 (big-endian)";
-  if (!zero[0] && zero[1] && (source.length < 4 || zero[3])) return "UTF-16 (little-endian)";
-  return NULL;
+  if (source.length < 4) return NULL;
+  unsigned zeros = 0; /* one bit a byte, the first in front */
+  for (size_t i = 0; i < 4; i++) zeros = zeros << 1 | (source.bytes[i] == 0);
+  switch (zeros) {
+    case 0xE:
+      return "UTF-32 (big-endian)";
+    case 0x7:
+      return "UTF-32 (little-endian)";
+    case 0xA:
+      return "UTF-16 (big-endian)";
+    case 0x5:
+      return "UTF-16 (little-endian)";
+    default:
+      return NULL;
+  }
 }
 
 static uint32_t decode(const char *bytes, size_t length) {

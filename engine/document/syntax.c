@@ -102,25 +102,6 @@ static bool is_slice(const struct report *report) {
   return !is_blank(before) && strchr("[]{},:", before) == NULL;
 }
 
-static void report_flow(const struct report *report, bool is_list) {
-  char close = is_list ? ']' : '}';
-  const char *noun = is_list ? "list" : "map";
-  if (only_blanks_follow(report)) {
-    gr_diagnostics_error(report->diagnostics, report->context,
-                         "this %s is not closed: there is no '%c' up to the end of "
-                         "the file",
-                         noun, close);
-  } else if (is_slice(report)) {
-    gr_diagnostics_error(report->diagnostics, report->problem,
-                         "a '[' cannot stand here: inside [ ] and { } a slice needs quotes, as in \"x[0:4]\"");
-  } else {
-    gr_diagnostics_error(report->diagnostics, report->problem,
-                         "expected ',' or '%c' here, as the %s that starts in line %" PRIu32 ", column %" PRIu32
-                         " is not closed yet; a text with commas or brackets needs quotes",
-                         close, noun, report->context.line, report->context.column);
-  }
-}
-
 /* How many bytes of the problem's line lie before it, without the indentation. */
 static size_t bytes_before(const struct report *report) {
   size_t start = report->offset;
@@ -141,6 +122,35 @@ static size_t context_line_bytes(const struct report *report) {
 
 static void report_key_length(const struct report *report, struct gr_mark mark) {
   gr_diagnostics_error(report->diagnostics, mark, "a key may have at most %d characters", KEY_CHARACTERS_MAX);
+}
+
+static void report_unclosed(const struct report *report, struct gr_mark mark, bool is_map) {
+  gr_diagnostics_error(report->diagnostics, mark, "this %s is not closed: there is no '%c' up to the end of the file",
+                       is_map ? "map" : "list", is_map ? '}' : ']');
+}
+
+/* Whether no bracket or comma is near enough before the problem to start a key that may be this long. */
+static bool is_behind_long_key(const struct report *report) {
+  for (size_t back = 1; back <= report->offset && back <= KEY_CHARACTERS_MAX; back++) {
+    if (strchr("[]{},\n\r", report->source.bytes[report->offset - back])) return false;
+  }
+  return report->offset > KEY_CHARACTERS_MAX;
+}
+
+static void report_flow(const struct report *report, bool is_map) {
+  if (only_blanks_follow(report)) {
+    report_unclosed(report, report->context, is_map);
+  } else if (byte_at(report) == ':' && is_behind_long_key(report)) {
+    report_key_length(report, report->problem);
+  } else if (is_slice(report)) {
+    gr_diagnostics_error(report->diagnostics, report->problem,
+                         "a '[' cannot stand here: inside [ ] and { } a slice needs quotes, as in \"x[0:4]\"");
+  } else {
+    gr_diagnostics_error(report->diagnostics, report->problem,
+                         "expected ',' or '%c' here, as the %s that starts in line %" PRIu32 ", column %" PRIu32
+                         " is not closed yet; a text with commas or brackets needs quotes",
+                         is_map ? '}' : ']', is_map ? "map" : "list", report->context.line, report->context.column);
+  }
 }
 
 static void report_value(const struct report *report) {
@@ -182,7 +192,10 @@ static void report_character(const struct report *report) {
 }
 
 static void report_content(const struct report *report) {
-  if (is_at_end(report) || only_blanks_follow(report)) {
+  bool at_end = only_blanks_follow(report);
+  if (at_end && report->syntax->open_flow.line > 0) {
+    report_unclosed(report, report->syntax->open_flow, report->syntax->open_is_map);
+  } else if (at_end) {
     gr_diagnostics_error(report->diagnostics, report->problem, "the file ends where a value is expected");
   } else {
     struct gr_view found = {report->source.bytes + report->offset, 1};
@@ -191,19 +204,21 @@ static void report_content(const struct report *report) {
 }
 
 static void report_document_start(const struct report *report) {
-  gr_diagnostics_error(report->diagnostics, report->problem, "%s",
-                       report->syntax->document_ended
-                           ? "the document has ended before this; a pipeline file holds one document"
-                           : "after lines that start with '%' the document has to start with '---'");
+  const char *words = "after lines that start with '%' the document has to start with '---'";
+  if (report->syntax->document_ended)
+    words = report->syntax->end_is_explicit
+                ? "the document has ended before this; a pipeline file holds one document"
+                : "the document has ended before this; is the line indented like the first one?";
+  gr_diagnostics_error(report->diagnostics, report->problem, "%s", words);
 }
 
 /* What needs more than a fixed text. */
 static bool report_by_case(const struct report *report) {
   const char *problem = report->syntax->problem;
   if (is(problem, "did not find expected ',' or ']'")) {
-    report_flow(report, true);
-  } else if (is(problem, "did not find expected ',' or '}'")) {
     report_flow(report, false);
+  } else if (is(problem, "did not find expected ',' or '}'")) {
+    report_flow(report, true);
   } else if (is(problem, "mapping values are not allowed in this context")) {
     report_value(report);
   } else if (is(problem, "could not find expected ':'")) {
