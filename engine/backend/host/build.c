@@ -33,7 +33,7 @@ static enum gr_status no_room(const struct gr_plan *plan, uint64_t total_bytes, 
   gr_host_machine(&machine);
   const struct gr_buffer *buffer = &pipeline->buffers[largest];
   enum gr_status status = gr_error_set(
-      error, GR_ERR_DEVICE_MEMORY,
+      error, GR_ERR_NO_MEMORY,
       "the buffers need %llu bytes, and this machine has %llu, %llu of them free; the largest buffer is %s with %llu",
       (unsigned long long)total_bytes, (unsigned long long)machine.memory_bytes, (unsigned long long)machine.free_bytes,
       gr_view_quote(gr_view_of(buffer->name)).text, (unsigned long long)plan->slots[largest].size_bytes);

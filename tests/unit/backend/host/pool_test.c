@@ -1,9 +1,8 @@
-/* Whatever the number of workers, the mode and the policy: the bytes are those of a plain loop in topological order. And
- * how runs end early. */
+/* Whatever the number of workers, the mode and the policy: the bytes are those of a plain loop in topological order.
+ * And how runs end early. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -91,8 +90,8 @@ END_TEST
 /* Each step starts only after its predecessors, seen from inside: a kernel that looks at its own marks. */
 START_TEST(many_short_replays_keep_their_order) {
   struct bench bench;
-  bench_text(&bench, "a:u:x a>b,c,d b:r:x b:w:p c:r:x c:w:q d:r:x d:w:r b,c,d>e e:r:p e:r:q e:r:r e:u:x",
-             GR_MODE_GRAPH, 4);
+  bench_text(&bench, "a:u:x a>b,c,d b:r:x b:w:p c:r:x c:w:q d:r:x d:w:r b,c,d>e e:r:p e:r:q e:r:r e:u:x", GR_MODE_GRAPH,
+             4);
   bench_run(&bench, 20000);
   unsigned char **expected = oracle_run(&bench, 20000);
   oracle_compare(&bench, expected, "20000 replays");

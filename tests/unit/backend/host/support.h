@@ -4,6 +4,7 @@
 #define GRAPHRUN_TESTS_UNIT_BACKEND_HOST_SUPPORT_H
 
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
