@@ -1,5 +1,5 @@
-/* Buffers: type, shape, place, first values, and what becomes of the last ones. A buffer that is wrong is still known by
- * its name, so that what refers to it is not wrong as well. */
+/* Buffers: type, shape, place, first values, and what becomes of the last ones. A buffer that is wrong is still known
+ * by its name, so that what refers to it is not wrong as well. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -168,9 +168,8 @@ static void read_init_iota(struct gr_reader *reader, const struct draft *draft, 
   is_right = gr_field_is_usable(&fields, GR_IOTA_FIELD_STEP) &&
              read_step(reader, draft, &step, fields.values[GR_IOTA_FIELD_STEP], &init->step) && is_right;
   if (!is_right || !draft->has_size || iota_fits(draft->buffer, init)) return;
-  gr_reader_error(reader, where, mark_of(reader, item),
-                  "the last of %" PRIu64 " elements does not fit %s", draft->buffer->element_count,
-                  gr_type_name(*draft->type));
+  gr_reader_error(reader, where, mark_of(reader, item), "the last of %" PRIu64 " elements does not fit %s",
+                  draft->buffer->element_count, gr_type_name(*draft->type));
 }
 
 static bool read_seed(struct gr_reader *reader, const struct gr_where *where, uint32_t item, uint64_t *seed) {
@@ -192,8 +191,8 @@ static bool is_in_order(const struct draft *draft, const struct gr_init *init) {
 static void check_random(struct gr_reader *reader, const struct draft *draft, const struct gr_where *where,
                          struct gr_mark mark, const struct gr_init *init) {
   bool is_float = gr_type_is_float(*draft->type);
-  if (is_float && (!isfinite(init->low.real) || !isfinite(init->high.real) ||
-                   !isfinite(init->high.real - init->low.real))) {
+  if (is_float &&
+      (!isfinite(init->low.real) || !isfinite(init->high.real) || !isfinite(init->high.real - init->low.real))) {
     gr_reader_error(reader, where, mark, "low, high and what lies between them must be finite");
   } else if (!is_in_order(draft, init)) {
     gr_reader_error(reader, where, mark, "low is %s and high is %s; low may not be larger",

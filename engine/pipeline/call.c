@@ -1,5 +1,5 @@
-/* One call of a kernel: its arguments by name, the places that kernels reach, the kernel's own check, and what its outputs
- * may share with its inputs. */
+/* One call of a kernel: its arguments by name, the places that kernels reach, the kernel's own check, and what its
+ * outputs may share with its inputs. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -177,8 +177,7 @@ static void read_arguments(struct gr_reader *reader, struct call *call, uint32_t
 
 /* ---- the call as a whole ---- */
 
-static bool check_call(struct gr_reader *reader, struct call *call, const struct gr_where *where,
-                       struct gr_mark mark) {
+static bool check_call(struct gr_reader *reader, struct call *call, const struct gr_where *where, struct gr_mark mark) {
   struct gr_kernel_argument arguments[GR_KERNEL_ARGUMENT_MAX];
   memset(arguments, 0, sizeof arguments);
   for (uint32_t i = 0; i < call->kernel->parameter_count; i++) {

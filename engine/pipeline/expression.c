@@ -51,9 +51,7 @@ static int find_function(struct gr_view name) {
 
 bool gr_expression_is_function(struct gr_view name) { return find_function(name) >= 0; }
 
-static bool is_letter(char byte) {
-  return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || byte == '_';
-}
+static bool is_letter(char byte) { return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || byte == '_'; }
 static bool is_digit(char byte) { return byte >= '0' && byte <= '9'; }
 
 bool gr_expression_is_identifier(struct gr_view name) {

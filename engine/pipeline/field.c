@@ -10,8 +10,8 @@
 
 #define FIELD_ROW(map, symbol, key, kind, required, fallback, meaning) \
   {key, GR_FIELD_##kind, required, fallback, meaning},
-#define FIELD_SET(name, LIST)                                        \
-  static const struct gr_field name##_rows[] = {LIST(FIELD_ROW)};    \
+#define FIELD_SET(name, LIST)                                     \
+  static const struct gr_field name##_rows[] = {LIST(FIELD_ROW)}; \
   const struct gr_field_set gr_##name##_fields = {name##_rows, sizeof name##_rows / sizeof name##_rows[0]}
 FIELD_SET(top, GR_FIELDS_TOP);
 FIELD_SET(streams, GR_FIELDS_STREAMS);
@@ -369,8 +369,7 @@ bool gr_reader_fields(struct gr_reader *reader, const struct gr_where *where, ui
   while (gr_reader_next_pair(reader, where, &pairs, &pair)) read_pair(reader, where, &pair, set, fields);
   for (uint32_t i = 0; i < set->count; i++) {
     if (!set->fields[i].is_required || fields->values[i] != GR_NO_INDEX) continue;
-    gr_reader_error(reader, where, gr_item_mark(gr_reader_item(reader, map)), "\"%s\" is missing",
-                    set->fields[i].key);
+    gr_reader_error(reader, where, gr_item_mark(gr_reader_item(reader, map)), "\"%s\" is missing", set->fields[i].key);
     fields->values[i] = GR_BAD_ITEM;
   }
   return true;
@@ -540,8 +539,8 @@ bool gr_reader_word(struct gr_reader *reader, const struct gr_where *where, uint
 }
 
 bool gr_reader_word_field(struct gr_reader *reader, const struct gr_where *where, const struct gr_fields *fields,
-                          const struct gr_field_set *set, uint32_t field, const char *const *words,
-                          uint32_t word_count, uint32_t *index) {
+                          const struct gr_field_set *set, uint32_t field, const char *const *words, uint32_t word_count,
+                          uint32_t *index) {
   const char *fallback = set->fields[field].fallback;
   *index = 0;
   for (uint32_t i = 0; fallback && i < word_count; i++) {
@@ -598,8 +597,7 @@ const char *gr_reader_path(struct gr_reader *reader, const struct gr_where *wher
     return NULL;
   }
   if (memchr(path.bytes, '\0', path.length)) {
-    gr_reader_error(reader, where, gr_item_mark(scalar), "the path %s has a zero byte in it",
-                    gr_view_quote(path).text);
+    gr_reader_error(reader, where, gr_item_mark(scalar), "the path %s has a zero byte in it", gr_view_quote(path).text);
     return NULL;
   }
   if (!ends_with(path, ".npy") && !ends_with(path, ".bin")) {

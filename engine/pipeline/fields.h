@@ -32,51 +32,51 @@ struct gr_field {
   const char *meaning;
 };
 
-#define GR_FIELDS_TOP(FIELD)                                                                        \
-  FIELD(TOP, VERSION, "graphrun", INTEGER, true, NULL, "format version, 1")                         \
-  FIELD(TOP, NAME, "name", NAME, false, NULL, "shown in reports; the file's stem where left out")   \
-  FIELD(TOP, PARAMS, "params", MAP, false, NULL, "name to integer or float")                        \
-  FIELD(TOP, BUFFERS, "buffers", MAP, false, NULL, "name to buffer")                                \
-  FIELD(TOP, KERNELS, "kernels", MAP, false, NULL, "name to a kernel of the user's own")            \
-  FIELD(TOP, NODES, "nodes", LIST, true, NULL, "what is to be done, at least one node")             \
-  FIELD(TOP, ORDER, "order", WORD, false, "explicit", "where the edges come from")                  \
-  FIELD(TOP, RACES, "races", WORD, false, "error", "what a race is")                                \
+#define GR_FIELDS_TOP(FIELD)                                                                      \
+  FIELD(TOP, VERSION, "graphrun", INTEGER, true, NULL, "format version, 1")                       \
+  FIELD(TOP, NAME, "name", NAME, false, NULL, "shown in reports; the file's stem where left out") \
+  FIELD(TOP, PARAMS, "params", MAP, false, NULL, "name to integer or float")                      \
+  FIELD(TOP, BUFFERS, "buffers", MAP, false, NULL, "name to buffer")                              \
+  FIELD(TOP, KERNELS, "kernels", MAP, false, NULL, "name to a kernel of the user's own")          \
+  FIELD(TOP, NODES, "nodes", LIST, true, NULL, "what is to be done, at least one node")           \
+  FIELD(TOP, ORDER, "order", WORD, false, "explicit", "where the edges come from")                \
+  FIELD(TOP, RACES, "races", WORD, false, "error", "what a race is")                              \
   FIELD(TOP, STREAMS, "streams", MAP, false, NULL, "how nodes are spread over streams")
 
-#define GR_FIELDS_STREAMS(FIELD)                                                                \
-  FIELD(STREAMS, POLICY, "policy", WORD, false, "levels", "how nodes are spread over streams")  \
+#define GR_FIELDS_STREAMS(FIELD)                                                               \
+  FIELD(STREAMS, POLICY, "policy", WORD, false, "levels", "how nodes are spread over streams") \
   FIELD(STREAMS, MAX, "max", INTEGER, false, NULL, "at most so many streams")
 
-#define GR_FIELDS_BUFFER(FIELD)                                                                    \
-  FIELD(BUFFER, TYPE, "type", WORD, true, NULL, "element type")                                    \
-  FIELD(BUFFER, SHAPE, "shape", INTEGERS, true, NULL, "extents, row-major; 0 is allowed")          \
-  FIELD(BUFFER, PLACE, "place", WORD, false, "device", "where the buffer lives")                   \
-  FIELD(BUFFER, DEVICE, "device", INTEGER, false, "0", "which GPU")                                \
-  FIELD(BUFFER, INIT, "init", WORD_OR_MAP, false, NULL, "first values; undefined where left out")  \
-  FIELD(BUFFER, LOAD, "load", PATH, false, NULL, "first values from a .npy or .bin file")          \
-  FIELD(BUFFER, SAVE, "save", PATH, false, NULL, "written once the last replay has succeeded")     \
+#define GR_FIELDS_BUFFER(FIELD)                                                                   \
+  FIELD(BUFFER, TYPE, "type", WORD, true, NULL, "element type")                                   \
+  FIELD(BUFFER, SHAPE, "shape", INTEGERS, true, NULL, "extents, row-major; 0 is allowed")         \
+  FIELD(BUFFER, PLACE, "place", WORD, false, "device", "where the buffer lives")                  \
+  FIELD(BUFFER, DEVICE, "device", INTEGER, false, "0", "which GPU")                               \
+  FIELD(BUFFER, INIT, "init", WORD_OR_MAP, false, NULL, "first values; undefined where left out") \
+  FIELD(BUFFER, LOAD, "load", PATH, false, NULL, "first values from a .npy or .bin file")         \
+  FIELD(BUFFER, SAVE, "save", PATH, false, NULL, "written once the last replay has succeeded")    \
   FIELD(BUFFER, EXPECT, "expect", MAP, false, NULL, "checked after the last replay")
 
-#define GR_FIELDS_INIT(FIELD)                                                                     \
-  FIELD(INIT, FILL, "fill", VALUE, false, NULL, "every element")                                  \
-  FIELD(INIT, IOTA, "iota", MAP, false, NULL, "start, start + step, …")                           \
-  FIELD(INIT, RANDOM, "random", MAP, false, NULL, "counter-based: the same bytes in every run")   \
+#define GR_FIELDS_INIT(FIELD)                                                                   \
+  FIELD(INIT, FILL, "fill", VALUE, false, NULL, "every element")                                \
+  FIELD(INIT, IOTA, "iota", MAP, false, NULL, "start, start + step, …")                         \
+  FIELD(INIT, RANDOM, "random", MAP, false, NULL, "counter-based: the same bytes in every run") \
   FIELD(INIT, VALUES, "values", LIST, false, NULL, "flat, row-major, as many as the shape has")
 
 #define GR_FIELDS_IOTA(FIELD)                                         \
   FIELD(IOTA, START, "start", VALUE, true, NULL, "the first element") \
   FIELD(IOTA, STEP, "step", VALUE, true, NULL, "from one element to the next")
 
-#define GR_FIELDS_RANDOM(FIELD)                                               \
-  FIELD(RANDOM, SEED, "seed", INTEGER, true, NULL, "0 to 2^64-1")             \
-  FIELD(RANDOM, LOW, "low", VALUE, true, NULL, "the least value")             \
+#define GR_FIELDS_RANDOM(FIELD)                                   \
+  FIELD(RANDOM, SEED, "seed", INTEGER, true, NULL, "0 to 2^64-1") \
+  FIELD(RANDOM, LOW, "low", VALUE, true, NULL, "the least value") \
   FIELD(RANDOM, HIGH, "high", VALUE, true, NULL, "the bound above")
 
-#define GR_FIELDS_EXPECT(FIELD)                                                            \
-  FIELD(EXPECT, LOAD, "load", PATH, false, NULL, "the elements that are expected")         \
-  FIELD(EXPECT, EQUALS, "equals", VALUE, false, NULL, "what every element is")             \
-  FIELD(EXPECT, SUM, "sum", VALUE, false, NULL, "the sum of all elements")                 \
-  FIELD(EXPECT, RTOL, "rtol", REAL, false, "0", "tolerance relative to what is expected")  \
+#define GR_FIELDS_EXPECT(FIELD)                                                           \
+  FIELD(EXPECT, LOAD, "load", PATH, false, NULL, "the elements that are expected")        \
+  FIELD(EXPECT, EQUALS, "equals", VALUE, false, NULL, "what every element is")            \
+  FIELD(EXPECT, SUM, "sum", VALUE, false, NULL, "the sum of all elements")                \
+  FIELD(EXPECT, RTOL, "rtol", REAL, false, "0", "tolerance relative to what is expected") \
   FIELD(EXPECT, ATOL, "atol", REAL, false, "0", "absolute tolerance")
 
 #define GR_FIELDS_NODE(FIELD)                                                                     \
@@ -92,12 +92,12 @@ struct gr_field {
   FIELD(NODE, HOST, "host", MAP, false, NULL, "a function run on the CPU")                        \
   FIELD(NODE, BARRIER, "barrier", MAP, false, NULL, "joins what comes before it")
 
-#define GR_FIELDS_COPY(FIELD)                                   \
+#define GR_FIELDS_COPY(FIELD)                                    \
   FIELD(COPY, FROM, "from", REFERENCE, true, NULL, "the source") \
   FIELD(COPY, TO, "to", REFERENCE, true, NULL, "the target")
 
-#define GR_FIELDS_FILL(FIELD)                                         \
-  FIELD(FILL, BUFFER, "buffer", REFERENCE, true, NULL, "the target")  \
+#define GR_FIELDS_FILL(FIELD)                                        \
+  FIELD(FILL, BUFFER, "buffer", REFERENCE, true, NULL, "the target") \
   FIELD(FILL, VALUE, "value", VALUE, true, NULL, "representable in the buffer's type")
 
 #define GR_FIELD_AS_INDEX(map, symbol, key, kind, required, fallback, meaning) GR_##map##_FIELD_##symbol,

@@ -202,8 +202,8 @@ static void read_after(struct gr_reader *reader, const struct gr_where *parent, 
 
 /* ---- kinds ---- */
 
-static const uint32_t kind_fields[] = {GR_NODE_FIELD_COPY, GR_NODE_FIELD_FILL, GR_NODE_FIELD_KERNEL,
-                                       GR_NODE_FIELD_HOST, GR_NODE_FIELD_BARRIER};
+static const uint32_t kind_fields[] = {GR_NODE_FIELD_COPY, GR_NODE_FIELD_FILL, GR_NODE_FIELD_KERNEL, GR_NODE_FIELD_HOST,
+                                       GR_NODE_FIELD_BARRIER};
 enum { KIND_COUNT = sizeof kind_fields / sizeof kind_fields[0] };
 
 /* The one field that says the kind, or GR_NO_INDEX. */

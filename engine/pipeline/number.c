@@ -1,5 +1,6 @@
-/* Numbers as the format spells them, and as buffers hold them. Decimal to binary is exact (round to nearest, ties to even)
- * and knows no locale: the value is a quotient of two large integers, whose leading 64 bits and remainder decide. */
+/* Numbers as the format spells them, and as buffers hold them. Decimal to binary is exact (round to nearest, ties to
+ * even) and knows no locale: the value is a quotient of two large integers, whose leading 64 bits and remainder decide.
+ */
 #include <math.h>
 #include <string.h>
 
@@ -103,8 +104,8 @@ static uint64_t sign_bit(struct float_format format, bool is_negative) {
   return (uint64_t)is_negative << (format.fraction_bits + format.exponent_bits);
 }
 
-/* A finite value that is not zero: mantissa * 2^(exponent - 63), the mantissa's top bit set; `has_more` says that the exact
- * value is slightly larger in size. */
+/* A finite value that is not zero: mantissa * 2^(exponent - 63), the mantissa's top bit set; `has_more` says that the
+ * exact value is slightly larger in size. */
 struct binary {
   uint64_t mantissa;
   int exponent;
@@ -409,8 +410,8 @@ static bool scan_unsigned(struct gr_view text, bool is_negative, struct gr_numbe
   if (digits == 0) return false;
   *why = "a number has no leading zero";
   if (digits > 1 && text.bytes[0] == '0') return false;
-  bool is_float = digits < text.length &&
-                  (text.bytes[digits] == '.' || text.bytes[digits] == 'e' || text.bytes[digits] == 'E');
+  bool is_float =
+      digits < text.length && (text.bytes[digits] == '.' || text.bytes[digits] == 'e' || text.bytes[digits] == 'E');
   if (!is_float) return scan_integer(text, is_negative, 10, number, why);
   return is_float_spelling(text, digits, why) && scan_float(text, is_negative, number, why);
 }

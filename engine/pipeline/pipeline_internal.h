@@ -67,8 +67,8 @@ struct gr_problem {
   char text[400];
 };
 
-/* Evaluates without recursion and without allocating. INTEGER, UNSIGNED and NUMBER give an integer that fits, REAL gives
- * a real. */
+/* Evaluates without recursion and without allocating. INTEGER, UNSIGNED and NUMBER give an integer that fits, REAL
+ * gives a real. */
 enum gr_outcome gr_expression_evaluate(struct gr_view text, enum gr_value_kind kind, const struct gr_scope *scope,
                                        struct gr_number *number, struct gr_problem *problem);
 /* Is it a function of expressions? Params cannot have such a name. */
@@ -123,7 +123,8 @@ struct gr_reader {
   struct gr_growing arguments;
 };
 
-/* What is being read, for messages; lives on the stack of the function that reads it. Shown as `node "a": copy.from: ` */
+/* What is being read, for messages; lives on the stack of the function that reads it. Shown as `node "a": copy.from: `
+ */
 struct gr_where {
   const struct gr_where *parent;
   const char *noun;    /* "buffer", "node", …: the name is shown in quotes; null: a field or a list's item */
@@ -138,9 +139,8 @@ struct gr_where gr_where_item(const struct gr_where *parent, int64_t index);
 /* A diagnostic behind the text of `where` (null: none). */
 __attribute__((format(printf, 4, 5))) void gr_reader_error(struct gr_reader *reader, const struct gr_where *where,
                                                            struct gr_mark mark, const char *format, ...);
-__attribute__((format(printf, 4, 5))) void gr_reader_unsupported(struct gr_reader *reader,
-                                                                 const struct gr_where *where, struct gr_mark mark,
-                                                                 const char *format, ...);
+__attribute__((format(printf, 4, 5))) void gr_reader_unsupported(struct gr_reader *reader, const struct gr_where *where,
+                                                                 struct gr_mark mark, const char *format, ...);
 __attribute__((format(printf, 4, 5))) void gr_reader_warning(struct gr_reader *reader, const struct gr_where *where,
                                                              struct gr_mark mark, const char *format, ...);
 
@@ -159,8 +159,8 @@ static inline const struct gr_item *gr_reader_item(const struct gr_reader *reade
   return gr_document_item(reader->document, item);
 }
 
-/* Walks the pairs of a map, and swallows those that are the rest of an expression which YAML's flow style cut at a comma:
- * that is said, and `is_cut` is set. */
+/* Walks the pairs of a map, and swallows those that are the rest of an expression which YAML's flow style cut at a
+ * comma: that is said, and `is_cut` is set. */
 struct gr_pairs {
   const struct gr_item *map;
   uint64_t next;
@@ -215,8 +215,8 @@ bool gr_reader_takes(struct gr_reader *reader, const struct gr_where *where, uin
 bool gr_reader_integer(struct gr_reader *reader, const struct gr_where *where, uint32_t item, int64_t least,
                        int64_t most, int64_t *value);
 bool gr_reader_real(struct gr_reader *reader, const struct gr_where *where, uint32_t item, double *value);
-/* A number of a buffer's type. `type` null: not known, then only the spelling is judged. For integer types `number` is an
- * integer, for float types the real before rounding; `element` may be null. */
+/* A number of a buffer's type. `type` null: not known, then only the spelling is judged. For integer types `number` is
+ * an integer, for float types the real before rounding; `element` may be null. */
 bool gr_reader_value(struct gr_reader *reader, const struct gr_where *where, uint32_t item, const enum gr_type *type,
                      struct gr_number *number, struct gr_element *element);
 /* Any expression of that kind. */
@@ -227,8 +227,8 @@ bool gr_reader_word(struct gr_reader *reader, const struct gr_where *where, uint
                     uint32_t word_count, uint32_t *index);
 /* One of `words` by a field's value, or its default. False where the value is wrong; then *index is the default. */
 bool gr_reader_word_field(struct gr_reader *reader, const struct gr_where *where, const struct gr_fields *fields,
-                          const struct gr_field_set *set, uint32_t field, const char *const *words,
-                          uint32_t word_count, uint32_t *index);
+                          const struct gr_field_set *set, uint32_t field, const char *const *words, uint32_t word_count,
+                          uint32_t *index);
 /* Is the name allowed? What is wrong is said. */
 bool gr_reader_name(struct gr_reader *reader, const struct gr_where *where, struct gr_view name, struct gr_mark mark,
                     bool is_buffer);

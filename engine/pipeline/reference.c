@@ -21,10 +21,9 @@ static bool split(struct gr_reader *reader, const struct gr_where *where, const 
   if (!open) return true;
   size_t before = (size_t)(open - text.bytes);
   if (text.bytes[text.length - 1] != ']') {
-    gr_reader_error(reader, where, gr_item_mark(item), "%s has no \"]\" at its end%s", gr_view_quote(text).text,
-                    item->is_flow && item->is_plain
-                        ? "; in YAML's flow style a slice must be quoted, as in \"x[0:4, 1:2]\""
-                        : "");
+    gr_reader_error(
+        reader, where, gr_item_mark(item), "%s has no \"]\" at its end%s", gr_view_quote(text).text,
+        item->is_flow && item->is_plain ? "; in YAML's flow style a slice must be quoted, as in \"x[0:4, 1:2]\"" : "");
     return false;
   }
   spelling->is_slice = true;
@@ -233,8 +232,8 @@ struct gr_shown_reference gr_reference_show(const struct gr_buffer *buffers, con
   size_t used = length - 1;
   memcpy(shown.text, quote.text, used);
   for (uint32_t i = 0; i < reference->rank && used < sizeof shown.text; i++) {
-    used += (size_t)snprintf(shown.text + used, sizeof shown.text - used, "%s%" PRIu64 ":%" PRIu64,
-                             i == 0 ? "[" : ", ", reference->starts[i], reference->starts[i] + reference->extents[i]);
+    used += (size_t)snprintf(shown.text + used, sizeof shown.text - used, "%s%" PRIu64 ":%" PRIu64, i == 0 ? "[" : ", ",
+                             reference->starts[i], reference->starts[i] + reference->extents[i]);
   }
   if (used < sizeof shown.text) snprintf(shown.text + used, sizeof shown.text - used, "]\"");
   return shown;
