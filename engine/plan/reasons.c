@@ -93,6 +93,12 @@ void gr_plan_release_reasons(struct gr_memory *memory, struct gr_plan_reasons *r
   memset(reasons, 0, sizeof *reasons);
 }
 
+void gr_plan_append_name(struct gr_text *out, const char *name) {
+  static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
+  if (name[0] != '\0' && name[strspn(name, allowed)] == '\0') gr_text_append_text(out, name);
+  else gr_text_append_json(out, gr_view_of(name));
+}
+
 static bool share_elements(const struct gr_reference *a, const struct gr_reference *b) {
   if (a->buffer_index != b->buffer_index || a->element_count == 0 || b->element_count == 0) return false;
   for (uint32_t i = 0; i < a->rank; i++) {
@@ -136,10 +142,14 @@ void gr_plan_append_reason(const struct gr_plan *plan, const struct gr_plan_reas
   uint32_t use[2] = {0, 0};
   bool conflicts = find_conflict(plan, later, earlier, use, &buffer);
   bool is_declared = reasons->is_declared[wait_index];
-  if (is_declared) gr_text_append_text(out, "after");
+  if (is_declared) gr_text_append_text(out, "listed in after");
   if (is_declared && conflicts) gr_text_append_text(out, "; ");
   if (conflicts) {
-    gr_text_append_format(out, "%s %s, which the other %s", use_name(use[0]), buffer, use_name(use[1]));
+    gr_text_append_format(out, "%s ", use_name(use[0]));
+    gr_plan_append_name(out, buffer);
+    gr_text_append_text(out, ", which ");
+    gr_plan_append_name(out, earlier->name);
+    gr_text_append_format(out, " %s", use_name(use[1]));
   }
   if (!is_declared && !conflicts) gr_text_append_text(out, "an edge of the graph");
 }

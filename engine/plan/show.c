@@ -1,30 +1,23 @@
 #include <inttypes.h>
-#include <string.h>
 
 #include "engine/plan/plan_internal.h"
 
-static void append_name(struct gr_text *out, const char *name) {
-  static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
-  if (name[0] != '\0' && name[strspn(name, allowed)] == '\0') gr_text_append_text(out, name);
-  else gr_text_append_json(out, gr_view_of(name));
-}
-
 static void append_step(struct gr_text *out, const struct gr_plan *plan, uint32_t step) {
-  append_name(out, gr_plan_node_name(plan, step));
+  gr_plan_append_name(out, gr_plan_node_name(plan, step));
 }
 
 static void show_head(const struct gr_plan *plan, struct gr_text *out) {
   const struct gr_plan_counts *counts = &plan->counts;
   gr_text_append_text(out, "plan of ");
-  append_name(out, plan->pipeline->name);
+  gr_plan_append_name(out, plan->pipeline->name);
   gr_text_append_format(out, "\n  policy   %s", gr_policy_name(plan->policy));
   if (plan->policy != plan->options.policy) {
     gr_text_append_format(out, " (%s was asked for; it needs measured times, and there are none)",
                           gr_policy_name(plan->options.policy));
   }
-  gr_text_append_format(
-      out, "\n  steps    %" PRIu32 " in %" PRIu32 " levels, at most %" PRIu32 " in one; %" PRIu64 " only join\n",
-      plan->step_count, plan->level_count, plan->width, counts->join_steps);
+  gr_text_append_format(out, "\n  steps    %" PRIu32 "\n  levels   %" PRIu32 " (widest %" PRIu32 ")\n",
+                        plan->step_count, plan->level_count, plan->width);
+  gr_text_append_format(out, "  joins    %" PRIu64 "\n", counts->join_steps);
   gr_text_append_format(out, "  streams  %" PRIu32 "\n", plan->lane_count);
   gr_text_append_format(out,
                         "  edges    declared %" PRIu64 ", redundant %" PRIu64 ", added %" PRIu64 ", emitted %" PRIu64
@@ -43,10 +36,10 @@ static void show_head(const struct gr_plan *plan, struct gr_text *out) {
 }
 
 static void show_operation(const struct gr_plan *plan, uint32_t step, struct gr_text *out) {
-  const struct gr_kernel *kernel = gr_plan_kernel(plan, step);
-  gr_text_append_text(out,
-                      gr_plan_is_no_op(plan, step) ? "no_op" : gr_plan_operation_name(plan->steps[step].operation));
-  if (kernel) gr_text_append_format(out, " %s", kernel->name);
+  const struct gr_node *node = &plan->pipeline->nodes[plan->steps[step].node_index];
+  gr_text_append_text(out, gr_node_kind_name((enum gr_node_kind)node->kind));
+  if (node->kind == GR_NODE_KERNEL) gr_text_append_format(out, " %s", node->kernel.kernel->name);
+  if (node->is_no_op) gr_text_append_text(out, " (no_op)");
 }
 
 /* Steps of one level lie side by side, but for the serial policy, where each line is a step in order of issue. */
@@ -119,9 +112,37 @@ static void show_false(const struct gr_plan *plan, const struct gr_plan_reasons 
   }
 }
 
+static bool is_emitted(const struct gr_plan *plan, uint32_t from, uint32_t to) {
+  uint64_t low = plan->emitted_begin[to], high = plan->emitted_begin[to + 1];
+  while (low < high) {
+    uint64_t middle = low + (high - low) / 2;
+    if (plan->emitted[middle] < from) low = middle + 1;
+    else high = middle;
+  }
+  return low < plan->emitted_begin[to + 1] && plan->emitted[low] == from;
+}
+
+static void show_redundant(const struct gr_plan *plan, struct gr_text *out) {
+  const struct gr_dag *dag = plan->dag;
+  if (plan->counts.redundant_edges == 0) return;
+  gr_text_append_text(out, "redundant edges, left out since other paths enforce them\n");
+  for (uint32_t step = 0; step < plan->step_count; step++) {
+    uint32_t node = plan->steps[step].node_index;
+    for (uint64_t k = dag->predecessor_begin[node]; k < dag->predecessor_begin[node + 1]; k++) {
+      uint32_t from = plan->step_of_node[dag->predecessors[k]];
+      if (is_emitted(plan, from, step)) continue;
+      gr_text_append_text(out, "  ");
+      append_step(out, plan, from);
+      gr_text_append_text(out, " -> ");
+      append_step(out, plan, step);
+      gr_text_append_text(out, "\n");
+    }
+  }
+}
+
 static void show_slot(const char *name, uint64_t offset_bytes, uint64_t size_bytes, struct gr_text *out) {
   gr_text_append_text(out, "    ");
-  append_name(out, name);
+  gr_plan_append_name(out, name);
   gr_text_append_format(out, "  at %" PRIu64 ", ", offset_bytes);
   gr_text_append_bytes(out, size_bytes);
   gr_text_append_text(out, "\n");
@@ -129,7 +150,7 @@ static void show_slot(const char *name, uint64_t offset_bytes, uint64_t size_byt
 
 static void show_memory(const struct gr_plan *plan, struct gr_text *out) {
   const struct gr_pipeline *pipeline = plan->pipeline;
-  gr_text_append_text(out, "memory\n");
+  gr_text_append_text(out, pipeline->buffer_count > 0 ? "memory\n" : "memory\n  none\n");
   for (uint32_t place = 0; place < GR_PLACE_COUNT; place++) {
     bool has_any = plan->region_bytes[place] > 0;
     for (uint32_t i = 0; !has_any && i < pipeline->buffer_count; i++) has_any = pipeline->buffers[i].place == place;
@@ -161,6 +182,7 @@ void gr_plan_show(const struct gr_plan *plan, struct gr_text *out) {
   if (!show_streams(plan, memory, out)) out->failed = true;
   show_waits(plan, &reasons, out);
   show_false(plan, &reasons, out);
+  show_redundant(plan, out);
   show_memory(plan, out);
   gr_plan_release_reasons(memory, &reasons);
 }
