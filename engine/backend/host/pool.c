@@ -263,16 +263,19 @@ static void *worker_main(void *argument) {
 
 /* ---- start ---- */
 
-/* Threads with a stack of their own size, whatever `ulimit -s` says, and with no signal let through: the program's
- * handlers run on the program's threads. */
+/* Threads with a stack of their own size, whatever `ulimit -s` says. Signals that somebody sends are not let through:
+ * the program's handlers run on the program's threads. Those that a thread's own instructions raise are, or a handler
+ * that reports crashes would never hear of one. */
 static int start_thread(struct host_worker *worker) {
+  static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
   pthread_attr_t attributes;
   int code = pthread_attr_init(&attributes);
   if (code != 0) return code;
-  sigset_t all;
-  sigfillset(&all);
+  sigset_t blocked;
+  sigfillset(&blocked);
+  for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) sigdelset(&blocked, own[i]);
   code = pthread_attr_setstacksize(&attributes, STACK_BYTES);
-  if (code == 0) code = pthread_attr_setsigmask_np(&attributes, &all);
+  if (code == 0) code = pthread_attr_setsigmask_np(&attributes, &blocked);
   if (code == 0) code = pthread_create(&worker->thread, &attributes, worker_main, worker);
   (void)pthread_attr_destroy(&attributes);
   if (code != 0) return code;
