@@ -113,8 +113,7 @@ static void read_shape(struct gr_reader *reader, struct draft *draft) {
   }
   struct gr_where where = where_of(draft, GR_BUFFER_FIELD_SHAPE);
   gr_reader_error(reader, &where, mark_of(reader, draft->fields.values[GR_BUFFER_FIELD_SHAPE]),
-                  "the size overflows: it does not fit 63 bits of bytes (%s elements of %zu bytes)",
-                  gr_type_name(*draft->type), gr_type_size(*draft->type));
+                  "size overflow: so many %s elements do not fit 63 bits of bytes", gr_type_name(*draft->type));
 }
 
 /* ---- init ---- */

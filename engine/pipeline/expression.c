@@ -229,19 +229,21 @@ static struct gr_view take_word(struct machine *machine) {
   return (struct gr_view){bytes + start, at - start};
 }
 
+static bool refuse_literal(struct machine *machine, struct gr_view word, const char *why) {
+  if (word.length == machine->text.length) return refuse(machine, "%s", why); /* the caller quotes it already */
+  return refuse(machine, "%s is no number (%s)", gr_view_quote(word).text, why);
+}
+
 static bool read_literal(struct machine *machine) {
   struct gr_view word = take_word(machine);
   struct gr_number number = {.magnitude = 0};
   struct operand operand = {.integer = 0};
   const char *why;
   if (machine->is_real) {
-    if (!gr_number_scan_real(word, &operand.real, &why))
-      return refuse(machine, "%s is no number (%s)", gr_view_quote(word).text, why);
+    if (!gr_number_scan_real(word, &operand.real, &why)) return refuse_literal(machine, word, why);
     return push_operand(machine, operand);
   }
-  if (!gr_number_scan(word, &number, &why)) {
-    return refuse(machine, "%s is no integer (%s)", gr_view_quote(word).text, why);
-  }
+  if (!gr_number_scan(word, &number, &why)) return refuse_literal(machine, word, why);
   if (number.is_real) {
     machine->needs_real = true;
     return refuse(machine, "%s is a float, and an integer is expected", gr_view_quote(word).text);
@@ -258,7 +260,8 @@ static bool refuse_param(struct machine *machine, struct gr_view name) {
                   gr_view_quote(name).text);
   }
   struct gr_view nearest = scope->names ? gr_name_table_nearest(scope->names, name) : (struct gr_view){NULL, 0};
-  return refuse(machine, "%s is no param%s", gr_view_quote(name).text, gr_hint_of(nearest).text);
+  machine->problem->hint = gr_hint_of(nearest);
+  return refuse(machine, "there is no param %s", gr_view_quote(name).text);
 }
 
 static bool read_param(struct machine *machine, struct gr_view name) {
@@ -436,6 +439,7 @@ static enum gr_outcome evaluate(struct gr_view text, bool is_real, const struct 
   machine.offset = 0;
   machine.scope = scope;
   machine.problem = problem;
+  problem->hint.text[0] = '\0';
   machine.is_real = is_real;
   machine.needs_real = machine.is_silent = machine.has_value_problem = false;
   machine.operand_count = machine.operation_count = 0;

@@ -136,14 +136,6 @@ void gr_reader_warning(struct gr_reader *reader, const struct gr_where *where, s
   gr_text_release(&text);
 }
 
-struct gr_hint gr_hint_of(struct gr_view suggestion) {
-  struct gr_hint hint = {.text = ""};
-  if (suggestion.length > 0) {
-    snprintf(hint.text, sizeof hint.text, "; did you mean %s?", gr_view_quote(suggestion).text);
-  }
-  return hint;
-}
-
 bool gr_reader_has(struct gr_reader *reader, const void *address) {
   if (!address) reader->is_out_of_memory = true;
   return address != NULL;
@@ -400,8 +392,8 @@ bool gr_reader_evaluate(struct gr_reader *reader, const struct gr_where *where, 
   struct gr_problem problem;
   enum gr_outcome outcome = gr_expression_evaluate(text, kind, &scope, number, &problem);
   if (outcome == GR_OUTCOME_PROBLEM) {
-    gr_reader_error(reader, where, gr_item_mark(gr_reader_item(reader, item)), "%s is no %s: %s; %s",
-                    gr_view_quote(text).text, noun_of_value(kind), problem.text, allowed_text(kind));
+    gr_reader_error(reader, where, gr_item_mark(gr_reader_item(reader, item)), "%s is no %s: %s; %s%s",
+                    gr_view_quote(text).text, noun_of_value(kind), problem.text, allowed_text(kind), problem.hint.text);
   }
   return outcome == GR_OUTCOME_VALUE;
 }

@@ -1,5 +1,5 @@
 /* Names to indexes: open addressing, each name once, linear in all. */
-#include <string.h>
+#include <stdio.h>
 
 #include "engine/pipeline/pipeline_internal.h"
 
@@ -70,7 +70,16 @@ uint32_t gr_name_table_add(struct gr_name_table *table, struct gr_view name, uin
 }
 
 struct gr_view gr_name_table_nearest(const struct gr_name_table *table, struct gr_view name) {
+  if (name.length < 2) return (struct gr_view){NULL, 0}; /* every other letter would be near */
   size_t count = table->count < NEAREST_CANDIDATES_MAX ? table->count : NEAREST_CANDIDATES_MAX;
   size_t nearest = gr_text_nearest(name, table->names, count);
   return nearest == SIZE_MAX ? (struct gr_view){NULL, 0} : table->names[nearest];
+}
+
+struct gr_hint gr_hint_of(struct gr_view suggestion) {
+  struct gr_hint hint = {.text = ""};
+  if (suggestion.length > 0) {
+    snprintf(hint.text, sizeof hint.text, "; did you mean %s?", gr_view_quote(suggestion).text);
+  }
+  return hint;
 }

@@ -40,6 +40,12 @@ uint32_t gr_name_table_add(struct gr_name_table *table, struct gr_view name, uin
 /* For "did you mean": length 0 where none is near. Looks at a bounded number of names. */
 struct gr_view gr_name_table_nearest(const struct gr_name_table *table, struct gr_view name);
 
+/* `; did you mean "x"?`, or nothing where there is no suggestion. */
+struct gr_hint {
+  char text[GR_QUOTE_BYTES + 24];
+};
+struct gr_hint gr_hint_of(struct gr_view suggestion);
+
 /* ---- expression.c ---- */
 
 enum gr_value_kind {
@@ -65,6 +71,7 @@ enum gr_outcome {
 
 struct gr_problem {
   char text[400];
+  struct gr_hint hint;
 };
 
 /* Evaluates without recursion and without allocating. INTEGER, UNSIGNED and NUMBER give an integer that fits, REAL
@@ -143,12 +150,6 @@ __attribute__((format(printf, 4, 5))) void gr_reader_unsupported(struct gr_reade
                                                                  struct gr_mark mark, const char *format, ...);
 __attribute__((format(printf, 4, 5))) void gr_reader_warning(struct gr_reader *reader, const struct gr_where *where,
                                                              struct gr_mark mark, const char *format, ...);
-
-/* `; did you mean "x"?`, or nothing where there is no suggestion. */
-struct gr_hint {
-  char text[GR_QUOTE_BYTES + 24];
-};
-struct gr_hint gr_hint_of(struct gr_view suggestion);
 
 /* Remembers that memory ran out; returns whether `address` is not null. */
 bool gr_reader_has(struct gr_reader *reader, const void *address);
