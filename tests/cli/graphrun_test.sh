@@ -76,7 +76,7 @@ run 2 run --backend host --set n=3K good.yaml
 has err '"3K"'
 run 0 run --backend host --set n=32 good.yaml
 run 124 run --backend host --timeout 0.2 hang.yaml
-has err "timeout"
+has err "the time for the run was over"
 has err "nap"
 
 # --- where there is no GPU ---

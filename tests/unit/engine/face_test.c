@@ -178,8 +178,14 @@ START_TEST(test_options_of_other_versions) {
 END_TEST
 
 /* Eight threads with one engine, each with its own bad file: messages never mix. */
+struct bad_file {
+  int number;
+  const char *failure;
+};
+
 static void *check_bad_file(void *context) {
-  int number = *(const int *)context;
+  struct bad_file *file = context;
+  int number = file->number;
   char text[256], want[64];
   snprintf(want, sizeof want, "\"missing_%d\"", number);
   snprintf(text, sizeof text,
@@ -188,10 +194,11 @@ static void *check_bad_file(void *context) {
   for (int i = 0; i < 500; i++) {
     struct gr_graph *own;
     struct gr_error own_error = {0};
-    if (gr_graph_load_memory(engine, text, strlen(text), "bad.yaml", "", &own, &own_error) != GR_OK) return "load";
-    if (gr_graph_check(own, &own_error) != GR_ERR_INVALID) return "check";
+    if (gr_graph_load_memory(engine, text, strlen(text), "bad.yaml", "", &own, &own_error) != GR_OK)
+      return file->failure = "load", NULL;
+    if (gr_graph_check(own, &own_error) != GR_ERR_INVALID) return file->failure = "check", NULL;
     gr_graph_destroy(own);
-    if (!strstr(own_error.message, want)) return "message";
+    if (!strstr(own_error.message, want)) return file->failure = "message", NULL;
   }
   return NULL;
 }
@@ -199,15 +206,14 @@ static void *check_bad_file(void *context) {
 START_TEST(test_threads_have_their_own_errors) {
   enum { THREAD_COUNT = 8 };
   pthread_t threads[THREAD_COUNT];
-  int numbers[THREAD_COUNT];
+  struct bad_file files[THREAD_COUNT] = {0};
   for (int i = 0; i < THREAD_COUNT; i++) {
-    numbers[i] = i;
-    ck_assert_int_eq(pthread_create(&threads[i], NULL, check_bad_file, &numbers[i]), 0);
+    files[i].number = i;
+    ck_assert_int_eq(pthread_create(&threads[i], NULL, check_bad_file, &files[i]), 0);
   }
   for (int i = 0; i < THREAD_COUNT; i++) {
-    void *failure = NULL;
-    pthread_join(threads[i], &failure);
-    ck_assert_msg(!failure, "%s", (const char *)failure);
+    pthread_join(threads[i], NULL);
+    ck_assert_msg(!files[i].failure, "%s", files[i].failure);
   }
 }
 END_TEST

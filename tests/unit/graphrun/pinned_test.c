@@ -75,12 +75,12 @@ START_TEST(test_blocks_do_not_overlap_and_all_come_back) {
   const struct gr_pinned_hooks *hooks = pinned_hooks();
   ck_assert_ptr_nonnull(hooks);
   srand(1);
-  for (int round = 0; round < 20; round++) {
+  for (int round = 0; round < 3; round++) {
     reset_source(SIZE_MAX);
     void *pool = hooks->create(hooks->context, &pinned_source);
     ck_assert_ptr_nonnull(pool);
     struct block blocks[64] = {0};
-    for (int i = 0; i < 2000; i++) {
+    for (int i = 0; i < 500; i++) {
       struct block *block = &blocks[rand() % 64];
       if (block->bytes) drop_block(hooks, pool, block);
       else fill_block(hooks, pool, block);
@@ -101,7 +101,7 @@ START_TEST(test_memory_is_used_again) {
   void *pool = hooks->create(hooks->context, &pinned_source);
   for (int i = 0; i < 4; i++) hooks->release(pool, hooks->allocate(pool, 8 << 20));
   size_t blocks = source_state.count;
-  for (int i = 0; i < 200; i++) hooks->release(pool, hooks->allocate(pool, 8 << 20));
+  for (int i = 0; i < 20; i++) hooks->release(pool, hooks->allocate(pool, 8 << 20));
   ck_assert_uint_eq(source_state.count, blocks);
   hooks->destroy(pool);
   ck_assert_uint_eq(source_state.count, 0);

@@ -180,8 +180,7 @@ START_TEST(cancelling_at_every_question) {
   for (asked_limit = 0;; asked_limit++) {
     begin();
     asked_count = 0;
-    enum gr_status status =
-        run_with(&(struct gr_run_settings){.repeat = 3, .warmup = 2, .cancelled = stop_when_asked});
+    enum gr_status status = run_with(&(struct gr_run_settings){.repeat = 3, .warmup = 2, .cancelled = stop_when_asked});
     if (status == GR_OK) {
       end();
       break;
@@ -241,8 +240,7 @@ START_TEST(progress_is_told_now_and_then) {
   begin();
   told_count = told_last = 0;
   ck_assert_int_eq(
-      run_with(&(struct gr_run_settings){
-          .repeat = UINT64_MAX, .timeout_ns = 450000000, .progress = note_progress}),
+      run_with(&(struct gr_run_settings){.repeat = UINT64_MAX, .timeout_ns = 450000000, .progress = note_progress}),
       GR_ERR_TIMEOUT);
   ck_assert_uint_ge(told_count, 1);
   ck_assert_uint_le(told_count, 4);

@@ -1,5 +1,5 @@
-/* What the tests of this room share: a pipeline of a few buffers made by hand, a folder for its files, and a back end that
- * does nothing but add one to every u32 buffer whose name starts with "count", and that can fail on demand. */
+/* What the tests of this room share: a pipeline of a few buffers made by hand, a folder for its files, and a back end
+ * that does nothing but add one to every u32 buffer whose name starts with "count", and that can fail on demand. */
 #ifndef GRAPHRUN_TESTS_UNIT_RUN_SUPPORT_H
 #define GRAPHRUN_TESTS_UNIT_RUN_SUPPORT_H
 
@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "engine/base/clock.h"
 #include "engine/base/file.h"
 #include "engine/run/run.h"
 #include "tests/support/graph_builder.h"
@@ -97,9 +98,7 @@ static inline struct gr_expect *give_expect(struct gr_buffer *buffer, enum gr_ex
 static inline struct gr_number integer_number(int64_t value) {
   return (struct gr_number){.is_negative = value < 0, .magnitude = value < 0 ? 0 - (uint64_t)value : (uint64_t)value};
 }
-static inline struct gr_number real_number(double value) {
-  return (struct gr_number){.is_real = true, .real = value};
-}
+static inline struct gr_number real_number(double value) { return (struct gr_number){.is_real = true, .real = value}; }
 
 static inline void make_plan(void) {
   static const struct gr_limits limits = {.lane_max = 8, .alignment_bytes = 64, .device_count = 1};
@@ -108,8 +107,8 @@ static inline void make_plan(void) {
   ck_assert(gr_diagnostics_init(&diagnostics, &world.memory, "graph.yaml"));
   ck_assert_int_eq(gr_dag_build(&world.memory, &world.pipeline, &diagnostics, &world.dag), GR_OK);
   gr_diagnostics_release(&diagnostics);
-  ck_assert_int_eq(
-      gr_plan_make(&world.memory, &world.pipeline, world.dag, &options, &limits, &world.plan, NULL), GR_OK);
+  ck_assert_int_eq(gr_plan_make(&world.memory, &world.pipeline, world.dag, &options, &limits, &world.plan, NULL),
+                   GR_OK);
 }
 
 /* ---- files ---- */
@@ -224,10 +223,7 @@ static inline enum gr_status fake_wait(struct gr_executable *executable, const s
     if (options->cancelled && options->cancelled(options->context)) {
       return gr_error_set(error, GR_ERR_CANCELLED, "the run was cancelled");
     }
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    uint64_t now_ns = (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-    if (options->deadline_ns != 0 && now_ns >= options->deadline_ns) {
+    if (options->deadline_ns != 0 && gr_clock_now_ns() >= options->deadline_ns) {
       return gr_error_set(error, GR_ERR_TIMEOUT, "timeout");
     }
   }
