@@ -88,6 +88,7 @@ uint32_t gr_document_anchors_add(struct gr_document_anchors *anchors, struct gr_
 }
 
 struct gr_view gr_document_anchors_nearest(const struct gr_document_anchors *anchors, struct gr_view name) {
+  if (name.length < 2) return (struct gr_view){NULL, 0}; /* every other letter would be near */
   struct gr_view candidates[SUGGESTIONS_MAX];
   size_t count = anchors->count < SUGGESTIONS_MAX ? anchors->count : SUGGESTIONS_MAX;
   for (size_t i = 0; i < count; i++) candidates[i] = anchors->entries[i].name;
