@@ -39,7 +39,7 @@ enum { FAKE_CUDA_DEVICE_MAX = 8 };
 void fake_cuda_set_device_count(int count);
 /* What cudaGetDeviceProperties gives, to be changed in place; totalGlobalMem is also the limit of the device's memory. */
 struct cudaDeviceProp *fake_cuda_properties(int device);
-/* Bytes that cudaHostAlloc gives in all; SIZE_MAX at first. */
+/* Bytes that cudaHostAlloc gives in all; 64 GiB at first. */
 void fake_cuda_set_pinned_limit(size_t bytes);
 
 enum fake_cuda_driver { FAKE_CUDA_DRIVER_READY, FAKE_CUDA_DRIVER_MISSING, FAKE_CUDA_DRIVER_TOO_OLD };

@@ -255,7 +255,7 @@ static void set_defaults(void) {
   fake_state.generation++;
   fake_state.device_count = 1;
   fake_state.driver = FAKE_CUDA_DRIVER_READY;
-  fake_state.pinned_limit = SIZE_MAX;
+  fake_state.pinned_limit = (size_t)64 << 30;
   fake_state.pinned_bytes = 0;
   fake_state.mapped_apart = false;
   fake_state.seed = fake_state.random = 0;
