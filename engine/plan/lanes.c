@@ -5,8 +5,9 @@
  * Under a lower cap a level is dealt out in rounds of as many steps as there are lanes.
  *
  * What is left is taken in this order: a lane that ends with a step that is ordered before this one anyhow; a new one;
- * one whose last step nobody follows any more; one whose last step loses its lane to this one. In each group the one
- * that has rested longest, since its work has most likely ended. */
+ * one that a predecessor is on, though not at its end, which saves a wait; one whose last step nobody follows any more;
+ * one whose last step loses its lane to this one. In each group the one that has rested longest, since its work has
+ * most likely ended. */
 enum list { RESTING_FREE, RESTING_WANTED, LIST_COUNT, NOT_LISTED = LIST_COUNT };
 enum { ORDERED_TRIES = 8 };
 
@@ -65,6 +66,16 @@ static uint32_t inherited_lane(const struct deal *deal, uint32_t step) {
   return best;
 }
 
+/* The resting lane of the predecessor that was issued last. */
+static uint32_t lane_of_a_predecessor(const struct deal *deal, uint32_t step) {
+  const struct gr_plan_draft *draft = deal->draft;
+  for (uint64_t k = draft->before.begin[step + 1]; k-- > draft->before.begin[step];) {
+    uint32_t index = draft->steps[draft->before.items[k]].lane;
+    if (deal->lanes[index].list != NOT_LISTED) return index;
+  }
+  return GR_PLAN_NONE;
+}
+
 static uint32_t spare_lane(struct deal *deal, uint32_t step) {
   uint32_t index = deal->first[RESTING_FREE];
   for (uint32_t i = 0; i < ORDERED_TRIES && index != GR_PLAN_NONE; i++, index = deal->lanes[index].next) {
@@ -74,6 +85,8 @@ static uint32_t spare_lane(struct deal *deal, uint32_t step) {
     deal->lanes[deal->lane_count].list = NOT_LISTED;
     return deal->lane_count++;
   }
+  index = lane_of_a_predecessor(deal, step);
+  if (index != GR_PLAN_NONE) return index;
   return deal->first[RESTING_FREE] != GR_PLAN_NONE ? deal->first[RESTING_FREE] : deal->first[RESTING_WANTED];
 }
 

@@ -68,6 +68,17 @@ START_TEST(a_cap_deals_evenly) {
 }
 END_TEST
 
+/* d, e and f came between, and a's lane has rested longest; but on c's lane x needs no wait. */
+START_TEST(a_cap_prefers_a_predecessors_lane) {
+  expect_lanes("a b c d e f c>x a>y b>z", 3, "abcdefxyz", "012012201");
+  struct planned planned;
+  planned_text(&planned, "a b c d e f c>x a>y b>z", GR_POLICY_LEVELS, 3);
+  ck_assert_uint_eq(planned.plan->counts.waits, 0);
+  ck_assert_uint_eq(planned.plan->counts.emitted_edges, 3);
+  planned_release(&planned);
+}
+END_TEST
+
 START_TEST(steps_go_by_level_then_by_file) {
   struct planned planned;
   planned_text(&planned, "a>d b c>e>f b>e", GR_POLICY_LEVELS, 0);
@@ -84,7 +95,11 @@ START_TEST(steps_go_by_level_then_by_file) {
 END_TEST
 
 int main(void) {
-  const TTest *const tests[] = {a_step_takes_a_predecessors_lane, heirs_come_first, what_is_left, a_cap_deals_evenly,
+  const TTest *const tests[] = {a_step_takes_a_predecessors_lane,
+                                heirs_come_first,
+                                what_is_left,
+                                a_cap_deals_evenly,
+                                a_cap_prefers_a_predecessors_lane,
                                 steps_go_by_level_then_by_file};
   return run_tests("lanes by level", tests, sizeof tests / sizeof *tests);
 }

@@ -39,6 +39,24 @@ START_TEST(tuned_falls_back) {
 }
 END_TEST
 
+/* No file gives such a pipeline, but generators may. */
+START_TEST(nothing_at_all) {
+  for (uint32_t policy = GR_POLICY_LEVELS; policy <= GR_POLICY_SERIAL; policy++) {
+    struct planned planned;
+    struct gr_text text;
+    planned_text(&planned, "", (enum gr_policy)policy, 0);
+    ck_assert_uint_eq(planned.plan->lane_count, 1);
+    ck_assert_uint_eq(planned.plan->sink_count, 0);
+    gr_text_init(&text, &planned.memory);
+    gr_plan_show(planned.plan, &text);
+    gr_plan_show_json(planned.plan, &text);
+    ck_assert(!text.failed);
+    gr_text_release(&text);
+    planned_release(&planned);
+  }
+}
+END_TEST
+
 static void expect_error(struct planned *planned, const struct gr_limits *limits, enum gr_status want,
                          const char *message, const char *node, uint32_t line) {
   struct gr_plan_options options = {.policy = GR_POLICY_LEVELS};
@@ -153,7 +171,7 @@ START_TEST(nth_allocation) {
 END_TEST
 
 int main(void) {
-  const TTest *const tests[] = {the_lower_cap_counts, tuned_falls_back,      devices,
+  const TTest *const tests[] = {the_lower_cap_counts, tuned_falls_back,      nothing_at_all, devices,
                                 sizes_that_overflow,  errors_may_go_nowhere, nth_allocation};
   return run_tests("plan", tests, sizeof tests / sizeof *tests);
 }
