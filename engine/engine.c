@@ -74,12 +74,12 @@ enum gr_status gr_graph_check(struct gr_graph *graph, struct gr_error *error) {
   return gr_graph_leave(graph, gr_graph_report_outcome(graph, status, &cause, error));
 }
 
-enum gr_status gr_graph_check_files(struct gr_graph *graph, struct gr_error *error) {
+enum gr_status gr_graph_check_files(struct gr_graph *graph, enum gr_unreadable unreadable, struct gr_error *error) {
   GR_RETURN_IF_FAILED(gr_graph_enter(graph, error));
   struct gr_error cause = {0};
   enum gr_status status = gr_graph_ensure_checked(graph, &cause);
   if (status == GR_OK) {
-    status = gr_run_check_files(&graph->engine->memory, graph->pipeline, &graph->diagnostics);
+    status = gr_run_check_files(&graph->engine->memory, graph->pipeline, unreadable, &graph->diagnostics);
     status = gr_graph_diagnosed(graph, status, &cause);
   }
   return gr_graph_leave(graph, gr_graph_report_outcome(graph, status, &cause, error));

@@ -118,9 +118,9 @@ enum gr_status gr_graph_set_text(struct gr_graph *graph, const char *name, const
  * pass: `error` has the first and says how many there are, gr_graph_diagnostics shows them. GR_ERR_INVALID,
  * GR_ERR_NOT_SUPPORTED, GR_ERR_NO_MEMORY. Called by itself where plan or build need it; the result is kept. */
 enum gr_status gr_graph_check(struct gr_graph *graph, struct gr_error *error);
-/* Besides: opens every file that the pipeline loads or expects and compares its type and shape. GR_ERR_IO for a file that
- * cannot be read. */
-enum gr_status gr_graph_check_files(struct gr_graph *graph, struct gr_error *error);
+/* Besides: opens every file that the pipeline loads or expects and compares its type and shape. A file that cannot be read
+ * is GR_ERR_IO, or a warning among the diagnostics. */
+enum gr_status gr_graph_check_files(struct gr_graph *graph, enum gr_unreadable unreadable, struct gr_error *error);
 /* Errors and warnings of the last check, each with file:line:col, the source line and a caret; the first 20 of each,
  * all counted. GR_ERR_IO when `write` stops. */
 enum gr_status gr_graph_diagnostics(struct gr_graph *graph, gr_write_function write, void *context, bool color,

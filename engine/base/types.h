@@ -36,6 +36,12 @@ enum gr_node_state {
 /* "ok", "failed", …; a static string. */
 const char *gr_node_state_name(enum gr_node_state state);
 
+/* What a data file that cannot be read is to a check: today's error, or a warning, since the pipeline itself is right. */
+enum gr_unreadable {
+  GR_UNREADABLE_ERROR,
+  GR_UNREADABLE_WARNING,
+};
+
 /* What a back end says of one device. */
 struct gr_device_info {
   char name[128];

@@ -251,42 +251,53 @@ enum gr_status gr_data_check_save(struct gr_memory *memory, const struct gr_pipe
 
 /* ---- all files of a pipeline ---- */
 
+struct file_check {
+  struct gr_memory *memory;
+  const struct gr_pipeline *pipeline;
+  enum gr_unreadable unreadable;
+  struct gr_diagnostics *diagnostics;
+};
+
 /* One file's outcome as a diagnostic. False without memory. */
-static bool note(struct gr_diagnostics *diagnostics, struct gr_mark mark, enum gr_status status,
+static bool note(const struct file_check *check, struct gr_mark mark, enum gr_status status,
                  const struct gr_error *error) {
   if (status == GR_ERR_NO_MEMORY) return false;
-  if (status != GR_OK) gr_diagnostics_error_status(diagnostics, status, mark, "%s", error->message);
+  if (status == GR_ERR_IO && check->unreadable == GR_UNREADABLE_WARNING) {
+    gr_diagnostics_warning(check->diagnostics, mark, "%s", error->message);
+  } else if (status != GR_OK) {
+    gr_diagnostics_error_status(check->diagnostics, status, mark, "%s", error->message);
+  }
   return true;
 }
 
-static bool check_input(struct gr_memory *memory, const struct gr_pipeline *pipeline, const struct gr_buffer *buffer,
-                        const char *path, struct gr_mark mark, struct gr_diagnostics *diagnostics) {
+static bool check_input(const struct file_check *check, const struct gr_buffer *buffer, const char *path,
+                        struct gr_mark mark) {
   struct gr_data_file file = {0};
   struct gr_error error = {0};
-  enum gr_status status = gr_data_open(memory, pipeline, buffer, path, mark, &file, &error);
+  enum gr_status status = gr_data_open(check->memory, check->pipeline, buffer, path, mark, &file, &error);
   gr_data_close(&file);
-  return note(diagnostics, mark, status, &error);
+  return note(check, mark, status, &error);
+}
+
+static bool check_output(const struct file_check *check, const struct gr_buffer *buffer) {
+  struct gr_error error = {0};
+  enum gr_status status = gr_data_check_save(check->memory, check->pipeline, buffer, &error);
+  return note(check, buffer->save_mark, status, &error);
+}
+
+static bool check_buffer(const struct file_check *check, const struct gr_buffer *buffer) {
+  const struct gr_init *init = buffer->init;
+  const struct gr_expect *expect = buffer->expect;
+  if (init && init->kind == GR_INIT_LOAD && !check_input(check, buffer, init->path, init->mark)) return false;
+  if (expect && expect->kind == GR_EXPECT_LOAD && !check_input(check, buffer, expect->path, expect->mark)) return false;
+  return !buffer->save || check_output(check, buffer);
 }
 
 enum gr_status gr_run_check_files(struct gr_memory *memory, const struct gr_pipeline *pipeline,
-                                  struct gr_diagnostics *diagnostics) {
+                                  enum gr_unreadable unreadable, struct gr_diagnostics *diagnostics) {
+  struct file_check check = {memory, pipeline, unreadable, diagnostics};
   for (uint32_t i = 0; i < pipeline->buffer_count; i++) {
-    const struct gr_buffer *buffer = &pipeline->buffers[i];
-    const struct gr_init *init = buffer->init;
-    const struct gr_expect *expect = buffer->expect;
-    if (init && init->kind == GR_INIT_LOAD &&
-        !check_input(memory, pipeline, buffer, init->path, init->mark, diagnostics)) {
-      return GR_ERR_NO_MEMORY;
-    }
-    if (expect && expect->kind == GR_EXPECT_LOAD &&
-        !check_input(memory, pipeline, buffer, expect->path, expect->mark, diagnostics)) {
-      return GR_ERR_NO_MEMORY;
-    }
-    struct gr_error error = {0};
-    if (buffer->save &&
-        !note(diagnostics, buffer->save_mark, gr_data_check_save(memory, pipeline, buffer, &error), &error)) {
-      return GR_ERR_NO_MEMORY;
-    }
+    if (!check_buffer(&check, &pipeline->buffers[i])) return GR_ERR_NO_MEMORY;
   }
   return gr_diagnostics_status(diagnostics);
 }

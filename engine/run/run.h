@@ -31,9 +31,10 @@ enum gr_status gr_run(struct gr_memory *memory, const struct gr_backend *backend
                       struct gr_error *error);
 
 /* Looks at every file that the pipeline loads or expects: there, readable, of the buffer's type and shape. Missing ones
- * are GR_ERR_IO, wrong ones diagnostics of the pipeline. Also that every save's folder exists. Reads headers only. */
+ * are GR_ERR_IO, or only warnings where `unreadable` says so; wrong ones are GR_ERR_INVALID. Also that every save's
+ * folder exists. Reads headers only. */
 enum gr_status gr_run_check_files(struct gr_memory *memory, const struct gr_pipeline *pipeline,
-                                  struct gr_diagnostics *diagnostics);
+                                  enum gr_unreadable unreadable, struct gr_diagnostics *diagnostics);
 
 /* Writes a buffer's initial bytes [offset, offset + size) to `to`; for tests and for gr_run. Elements are whole. The
  * buffer's init must not be LOAD or NONE. RANDOM is counter-based: element i depends on seed, i, low, high and the type

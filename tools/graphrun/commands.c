@@ -84,12 +84,8 @@ static int check_one(struct gr_engine *engine, const struct arguments *arguments
     return gr_status_exit(status);
   }
   int exit_status = 0;
-  status = gr_graph_check_files(graph, &error);
-  if (status == GR_ERR_IO) {
-    /* The file itself is right; that its data is elsewhere today is worth a word and no more. */
-    command_show_diagnostics(graph);
-    fprintf(stderr, "%s: warning: %s\n", operand, error.message);
-  } else if (status != GR_OK) {
+  status = gr_graph_check_files(graph, GR_UNREADABLE_WARNING, &error);
+  if (status != GR_OK) {
     exit_status = command_say_check_failure(graph, &error);
   } else {
     command_show_diagnostics(graph);

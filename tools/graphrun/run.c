@@ -120,7 +120,7 @@ static enum gr_status replay(const struct arguments *arguments, struct gr_graph 
 
 static enum gr_status check_build_and_replay(const struct arguments *arguments, struct gr_graph *graph,
                                              struct output *output, struct gr_error *error) {
-  enum gr_status status = gr_graph_check_files(graph, error);
+  enum gr_status status = gr_graph_check_files(graph, GR_UNREADABLE_ERROR, error);
   uint64_t errors = 0;
   gr_graph_problems(graph, &errors, NULL);
   command_show_diagnostics(graph);

@@ -51,7 +51,7 @@ START_TEST(test_null_arguments_are_refused) {
   ck_assert_int_eq(gr_graph_set_integer(graph, NULL, 1, &error), GR_ERR_ARGUMENT);
   ck_assert_int_eq(gr_graph_set_text(graph, "n", NULL, &error), GR_ERR_ARGUMENT);
   ck_assert_int_eq(gr_graph_check(NULL, &error), GR_ERR_ARGUMENT);
-  ck_assert_int_eq(gr_graph_check_files(NULL, &error), GR_ERR_ARGUMENT);
+  ck_assert_int_eq(gr_graph_check_files(NULL, GR_UNREADABLE_ERROR, &error), GR_ERR_ARGUMENT);
   ck_assert_int_eq(gr_graph_plan(NULL, &error), GR_ERR_ARGUMENT);
   ck_assert_int_eq(gr_graph_build(NULL, NULL, &error), GR_ERR_ARGUMENT);
   ck_assert_int_eq(gr_graph_run(NULL, NULL, &error), GR_ERR_ARGUMENT);

@@ -169,7 +169,8 @@ START_TEST(all_files_of_a_pipeline) {
   buffer->save = "no/x.npy";
   write_file("x.bin", "abc", 3);
   ck_assert(gr_diagnostics_init(&diagnostics, &world.memory, "graph.yaml"));
-  ck_assert_int_eq(gr_run_check_files(&world.memory, &world.pipeline, &diagnostics), GR_ERR_INVALID);
+  ck_assert_int_eq(gr_run_check_files(&world.memory, &world.pipeline, GR_UNREADABLE_ERROR, &diagnostics),
+                   GR_ERR_INVALID);
   ck_assert_uint_eq(diagnostics.error_count, 3);
   ck_assert_int_eq(diagnostics.kept[0].status, GR_ERR_INVALID);
   ck_assert_uint_eq(diagnostics.kept[0].mark.column, 20);
@@ -181,7 +182,7 @@ START_TEST(all_files_of_a_pipeline) {
   write_file("x.bin", "abcd", 4);
   write_npy("golden.npy", 1, "{'descr': '|u1', 'fortran_order': False, 'shape': (4,), }\n", "abcd", 4);
   buffer->save = "x.npy";
-  ck_assert_int_eq(gr_run_check_files(&world.memory, &world.pipeline, &diagnostics), GR_OK);
+  ck_assert_int_eq(gr_run_check_files(&world.memory, &world.pipeline, GR_UNREADABLE_ERROR, &diagnostics), GR_OK);
   gr_diagnostics_release(&diagnostics);
 }
 END_TEST
@@ -197,7 +198,7 @@ START_TEST(nth_allocation_fails) {
   for (uint64_t n = 1;; n++) {
     char got[4];
     world.memory.fail_at = world.memory.call_count + n;
-    enum gr_status status = gr_run_check_files(&world.memory, &world.pipeline, &diagnostics);
+    enum gr_status status = gr_run_check_files(&world.memory, &world.pipeline, GR_UNREADABLE_ERROR, &diagnostics);
     if (status == GR_OK) status = load(buffer, "x.npy", 3, got);
     bool has_failed = world.memory.call_count >= world.memory.fail_at;
     world.memory.fail_at = 0;
