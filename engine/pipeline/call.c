@@ -28,7 +28,7 @@ static struct gr_where where_of(const struct call *call, uint32_t index) {
 enum { SUGGESTED_KERNELS_MAX = 256 };
 
 static struct gr_view nearest_kernel(const struct gr_catalogue *catalogue, struct gr_view name) {
-  struct gr_view names[SUGGESTED_KERNELS_MAX];
+  struct gr_view names[SUGGESTED_KERNELS_MAX] = {{NULL, 0}};
   uint32_t count = catalogue->kernel_count < SUGGESTED_KERNELS_MAX ? catalogue->kernel_count : SUGGESTED_KERNELS_MAX;
   for (uint32_t i = 0; i < count; i++) names[i] = gr_view_of(catalogue->kernels[i].name);
   size_t nearest = gr_text_nearest(name, names, count);
@@ -126,7 +126,7 @@ static void append_parameters(struct gr_text *text, const struct call *call, boo
 
 static void say_unknown_argument(struct gr_reader *reader, struct call *call, const struct gr_pair *pair) {
   const struct gr_kernel *kernel = call->kernel;
-  struct gr_view names[GR_KERNEL_ARGUMENT_MAX];
+  struct gr_view names[GR_KERNEL_ARGUMENT_MAX] = {{NULL, 0}};
   for (uint32_t i = 0; i < kernel->parameter_count; i++) names[i] = gr_view_of(kernel->parameters[i].name);
   struct gr_text all;
   gr_text_init(&all, reader->memory);

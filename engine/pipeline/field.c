@@ -302,7 +302,7 @@ static void append_keys(struct gr_text *text, const struct gr_field_set *set) {
 
 static void say_unknown_key(struct gr_reader *reader, const struct gr_where *where, const struct gr_pair *pair,
                             const struct gr_field_set *set, struct gr_fields *fields) {
-  struct gr_view candidates[GR_FIELDS_MAX];
+  struct gr_view candidates[GR_FIELDS_MAX] = {{NULL, 0}};
   for (uint32_t i = 0; i < set->count; i++) candidates[i] = gr_view_of(set->fields[i].key);
   size_t nearest = gr_text_nearest(pair->key, candidates, set->count);
   fields->has_unknown = true;
@@ -501,7 +501,7 @@ enum { WORDS_MAX = 16 };
 
 static void say_unknown_word(struct gr_reader *reader, const struct gr_where *where, const struct gr_item *item,
                              const char *const *words, uint32_t word_count) {
-  struct gr_view candidates[WORDS_MAX];
+  struct gr_view candidates[WORDS_MAX] = {{NULL, 0}};
   for (uint32_t i = 0; i < word_count; i++) candidates[i] = gr_view_of(words[i]);
   size_t nearest = gr_text_nearest(gr_item_text(item), candidates, word_count);
   struct gr_text allowed;
