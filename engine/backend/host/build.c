@@ -55,8 +55,9 @@ static enum gr_status make_buffers(struct gr_executable *executable, struct gr_e
     if (__builtin_add_overflow(total, bytes, &total)) return no_room(plan, UINT64_MAX, error);
   }
   /* Linux promises more than it has: asking for too much would end in the process being killed. */
-  uint64_t machine_bytes = gr_host_memory_bytes();
-  if (total > SIZE_MAX || (machine_bytes > 0 && total > machine_bytes)) return no_room(plan, total, error);
+  uint64_t free_bytes, most_bytes;
+  gr_host_free_memory(&free_bytes, &most_bytes);
+  if (total > SIZE_MAX || (most_bytes > 0 && total > most_bytes)) return no_room(plan, total, error);
   executable->buffers = gr_memory_allocate_zeroed(executable->memory, (size_t)total, 1);
   if (!executable->buffers) return no_room(plan, total, error);
   char *base = executable->buffers;

@@ -85,9 +85,14 @@ void gr_host_gemm(const struct host_call *call);
 
 /* ---- the machine ---- */
 
-/* Cores that the calling thread may run on, at least 1. */
+/* Cores that the calling thread may run on, by affinity and by its control group's quota; at least 1. */
 uint32_t gr_host_core_count(void);
+/* What the text of a control group's cpu.max comes to, rounded up; UINT32_MAX: no quota. */
+uint32_t gr_host_quota_cores(const char *text);
+/* Of the machine, or of the control group where that has less; 0: not known. */
 uint64_t gr_host_memory_bytes(void);
+/* What can be had without pushing a program out, and with the swap space besides; 0: not known. */
+void gr_host_free_memory(uint64_t *free_bytes, uint64_t *with_swap_bytes);
 void gr_host_machine(struct gr_device_info *info);
 
 /* ---- deques ---- */
