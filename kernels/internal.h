@@ -8,6 +8,7 @@
 /* Loops over elements where the output may be exactly an input: iterations do not depend on one another, which the
  * compiler cannot see and must not test for, since its test would take the exact overlap for a dependence. */
 #ifdef __clang__
+#pragma clang diagnostic ignored "-Wpass-failed" /* loops that call the mathematical library stay as they are */
 #define GR_INDEPENDENT_LOOP _Pragma("clang loop vectorize(assume_safety)")
 #else
 #define GR_INDEPENDENT_LOOP _Pragma("GCC ivdep")
