@@ -41,17 +41,14 @@ static void clear_progress(struct progress *progress) {
 /* The report of a run that has no graph to ask: the file could not be loaded, or a call never came back. The members
  * are those of the full report that are known. */
 static void write_bare_report(struct output *output, const char *file, enum gr_status status, const char *message) {
-  output_text(output, "{\n  \"graphrun\": ");
-  output_json_string(output, gr_version());
-  output_text(output, ",\n  \"pipeline\": {\"file\": ");
+  output_text(output, "{\"graphrun_report\": 1, \"name\": null, \"file\": ");
   output_json_string(output, file);
-  output_text(output, "},\n  \"status\": ");
-  output_json_string(output, gr_status_name(status));
-  output_format(output, ",\n  \"exit\": %d,\n  \"error\": {\"code\": ", gr_status_exit(status));
-  output_json_string(output, gr_status_name(status));
-  output_text(output, ", \"message\": ");
+  output_format(output,
+                ", \"status\": \"%s\", \"exit\": %d, \"error\": {\"code\": \"%s\", \"name\": null, \"message\": ",
+                gr_status_name(status), gr_status_exit(status), gr_status_name(status));
   output_json_string(output, message);
-  output_text(output, "},\n  \"nodes\": []\n}\n");
+  output_text(output,
+              ", \"file\": null, \"line\": 0, \"column\": 0, \"node\": null}, \"backend\": null, \"nodes\": []}\n");
 }
 
 struct hang {
