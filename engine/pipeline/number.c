@@ -402,7 +402,7 @@ static bool scan_unsigned(struct gr_view text, bool is_negative, struct gr_numbe
     *number = (struct gr_number){.is_real = true, .real = is_negative ? -(double)INFINITY : (double)INFINITY};
     return true;
   }
-  if (text.length > 2 && text.bytes[0] == '0' && text.bytes[1] == 'x') {
+  if (text.length >= 2 && text.bytes[0] == '0' && text.bytes[1] == 'x') {
     return scan_integer(text, is_negative, 16, number, why);
   }
   size_t digits = digits_from(text, 0);
