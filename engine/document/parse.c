@@ -30,11 +30,13 @@ struct feeder {
 struct owned_document {
   struct gr_document document; /* first: what callers hold */
   struct gr_memory *memory;
+  char *source;
   struct gr_item *items;
   uint32_t *children;
 };
 
 struct parse {
+  char *source; /* a private copy, which the document takes over */
   struct gr_document_builder builder;
   struct gr_document_cursor cursor;
   yaml_parser_t parser;
@@ -335,6 +337,7 @@ static struct gr_document *finish(struct parse *parse, const char *file) {
     return NULL;
   }
   owned->memory = builder->memory;
+  owned->source = parse->source;
   owned->items = shrink(builder->memory, builder->items, builder->item_count, sizeof *builder->items);
   owned->children = shrink(builder->memory, builder->children, builder->child_count, sizeof *builder->children);
   owned->document = (struct gr_document){
@@ -348,16 +351,18 @@ static struct gr_document *finish(struct parse *parse, const char *file) {
       .expanded_count = builder->root_expanded,
   };
   gr_arena_init(&builder->arena, builder->memory);
+  parse->source = NULL;
   builder->items = NULL;
   builder->children = NULL;
   return &owned->document;
 }
 
-/* A parse over a private copy of the source. False without memory. */
+/* False without memory. */
 static bool start(struct parse *parse, struct gr_view source) {
-  char *copy = gr_arena_copy(&parse->builder.arena, source.bytes, source.length);
-  if (!copy) return false;
-  struct gr_view own = {copy, source.length};
+  parse->source = gr_memory_allocate(parse->builder.memory, source.length);
+  if (!parse->source) return false;
+  if (source.length > 0) memcpy(parse->source, source.bytes, source.length);
+  struct gr_view own = {parse->source, source.length};
   gr_document_cursor_init(&parse->cursor, own);
   if (!yaml_parser_initialize(&parse->parser)) return false;
   parse->feeder.parser = &parse->parser;
@@ -400,6 +405,7 @@ enum gr_status gr_document_parse(struct gr_memory *memory, const char *file, str
   gr_document_builder_init(&parse->builder, memory, diagnostics);
   enum gr_status status = run(parse, file, source, errors_before, document);
   gr_document_builder_release(&parse->builder);
+  gr_memory_release(memory, parse->source);
   gr_memory_release(memory, parse);
   return status;
 }
@@ -409,6 +415,7 @@ void gr_document_destroy(struct gr_document *document) {
   struct owned_document *owned = (struct owned_document *)document;
   struct gr_memory *memory = owned->memory;
   gr_arena_release(&owned->document.arena);
+  gr_memory_release(memory, owned->source);
   gr_memory_release(memory, owned->items);
   gr_memory_release(memory, owned->children);
   gr_memory_release(memory, owned);

@@ -89,8 +89,7 @@ START_TEST(depth_counts_through_aliases) {
     gr_text_append_text(&text, "*deep");
     for (int i = 0; i < outer; i++) gr_text_append_text(&text, "]");
     if (outer == 32) {
-      expect_errors(text.bytes,
-                    "2:36: with what the alias \"deep\" names, lists and maps are nested deeper than 64\n");
+      expect_errors(text.bytes, "2:36: with what the alias \"deep\" names, lists and maps are nested deeper than 64\n");
       continue;
     }
     struct parsed parsed = parse(&memory, gr_view_of(text.bytes));

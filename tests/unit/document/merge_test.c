@@ -93,8 +93,9 @@ START_TEST(what_cannot_be_merged) {
 END_TEST
 
 START_TEST(two_merge_keys) {
-  expect_errors("a: &a {x: 1}\nb:\n  <<: *a\n  y: 1\n  <<: {z: 1}\n",
-                "5:3: the key \"<<\" is given twice, first in line 3; to merge several maps give it a list: <<: [*a, *b]\n");
+  expect_errors(
+      "a: &a {x: 1}\nb:\n  <<: *a\n  y: 1\n  <<: {z: 1}\n",
+      "5:3: the key \"<<\" is given twice, first in line 3; to merge several maps give it a list: <<: [*a, *b]\n");
 }
 END_TEST
 
@@ -114,7 +115,8 @@ START_TEST(depth_counts_without_the_merge_key) {
     gr_text_append_text(&text, "a: &a {x: ");
     for (int i = 0; i < 62; i++) gr_text_append_text(&text, "[");
     for (int i = 0; i < 62; i++) gr_text_append_text(&text, "]");
-    gr_text_append_text(&text, levels == 62 ? "}\nb: {<<: *a}\nc: {<<: [*a]}\n" : "}\nb: [{<<: *a}]\nc: [{<<: [*a]}]\n");
+    gr_text_append_text(&text,
+                        levels == 62 ? "}\nb: {<<: *a}\nc: {<<: [*a]}\n" : "}\nb: [{<<: *a}]\nc: [{<<: [*a]}]\n");
     if (levels == 63) {
       expect_errors(text.bytes,
                     "2:10: with what the alias \"a\" names, lists and maps are nested deeper than 64\n"

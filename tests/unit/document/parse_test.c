@@ -41,15 +41,16 @@ START_TEST(one_document_only) {
 END_TEST
 
 START_TEST(tags) {
-  expect_tree("a: !!str ~\nb: !!int 5\nc: !!float 1\nd: !!map {}\ne: !!seq []\nf: !<tag:yaml.org,2002:int> 1\ng: !!str\n",
-              "map of 7 1:1\n"
-              "  \"a\": \"~\" 1:4\n"
-              "  \"b\": \"5\" plain 2:4\n"
-              "  \"c\": \"1\" plain 3:4\n"
-              "  \"d\": map of 0 flow 4:4\n"
-              "  \"e\": list of 0 flow 5:4\n"
-              "  \"f\": \"1\" plain 6:4\n"
-              "  \"g\": \"\" 7:4\n");
+  expect_tree(
+      "a: !!str ~\nb: !!int 5\nc: !!float 1\nd: !!map {}\ne: !!seq []\nf: !<tag:yaml.org,2002:int> 1\ng: !!str\n",
+      "map of 7 1:1\n"
+      "  \"a\": \"~\" 1:4\n"
+      "  \"b\": \"5\" plain 2:4\n"
+      "  \"c\": \"1\" plain 3:4\n"
+      "  \"d\": map of 0 flow 4:4\n"
+      "  \"e\": list of 0 flow 5:4\n"
+      "  \"f\": \"1\" plain 6:4\n"
+      "  \"g\": \"\" 7:4\n");
   const char *refused = "is not allowed; only !!str, !!int, !!float, !!map and !!seq are";
   char expected[1024];
   snprintf(expected, sizeof expected,
@@ -90,14 +91,15 @@ START_TEST(scalars_are_kept_byte_for_byte) {
 END_TEST
 
 START_TEST(scalars_that_are_not_as_in_the_file) {
-  expect_tree("a: \"x\\0y\\u00e9\"\nb: |\n  one\n\n  two\nc: >-\n  one\n  two\nd: 'it''s'\ne: one\n  two\nf: \"a \\\n  b\"\n",
-              "map of 6 1:1\n"
-              "  \"a\": \"x\\u0000y\xC3\xA9\" 1:4\n"
-              "  \"b\": \"one\\n\\ntwo\\n\" 2:4\n"
-              "  \"c\": \"one two\" 6:4\n"
-              "  \"d\": \"it's\" 9:4\n"
-              "  \"e\": \"one two\" plain 10:4\n"
-              "  \"f\": \"a b\" 12:4\n");
+  expect_tree(
+      "a: \"x\\0y\\u00e9\"\nb: |\n  one\n\n  two\nc: >-\n  one\n  two\nd: 'it''s'\ne: one\n  two\nf: \"a \\\n  b\"\n",
+      "map of 6 1:1\n"
+      "  \"a\": \"x\\u0000y\xC3\xA9\" 1:4\n"
+      "  \"b\": \"one\\n\\ntwo\\n\" 2:4\n"
+      "  \"c\": \"one two\" 6:4\n"
+      "  \"d\": \"it's\" 9:4\n"
+      "  \"e\": \"one two\" plain 10:4\n"
+      "  \"f\": \"a b\" 12:4\n");
 }
 END_TEST
 

@@ -6,18 +6,31 @@ START_TEST(a_leading_bom_changes_nothing) {
       "map of 1 1:1\n"
       "  \"a\": \"1\" plain 1:4\n";
   expect_tree("a: 1\n", tree);
-  expect_tree("\xEF\xBB\xBF" "a: 1\n", tree);
-  expect_errors("\xEF\xBB\xBF" "a: [\n", "1:4: this list is not closed: there is no ']' up to the end of the file\n");
+  expect_tree(
+      "\xEF\xBB\xBF"
+      "a: 1\n",
+      tree);
+  expect_errors(
+      "\xEF\xBB\xBF"
+      "a: [\n",
+      "1:4: this list is not closed: there is no ']' up to the end of the file\n");
 }
 END_TEST
 
 START_TEST(other_boms_are_refused) {
-  const char *words = ": a byte order mark (U+FEFF, invisible) is allowed only as the very first character of the file\n";
+  const char *words =
+      ": a byte order mark (U+FEFF, invisible) is allowed only as the very first character of the file\n";
   char expected[256];
   snprintf(expected, sizeof expected, "1:1%s", words);
-  expect_errors("\xEF\xBB\xBF\xEF\xBB\xBF" "a: 1\n", expected);
+  expect_errors(
+      "\xEF\xBB\xBF\xEF\xBB\xBF"
+      "a: 1\n",
+      expected);
   snprintf(expected, sizeof expected, "2:1%s", words);
-  expect_errors("# first\n\xEF\xBB\xBF" "a: 1\n", expected);
+  expect_errors(
+      "# first\n\xEF\xBB\xBF"
+      "a: 1\n",
+      expected);
 }
 END_TEST
 
@@ -26,12 +39,21 @@ START_TEST(other_encodings_are_refused_by_name) {
     struct gr_view source;
     const char *name;
   } cases[] = {
-      {VIEW("\xFF\xFE" "a\0:\0 \0" "1\0"), "UTF-16 (little-endian)"},
-      {VIEW("\xFE\xFF\0a\0:\0 \0" "1"), "UTF-16 (big-endian)"},
+      {VIEW("\xFF\xFE"
+            "a\0:\0 \0"
+            "1\0"),
+       "UTF-16 (little-endian)"},
+      {VIEW("\xFE\xFF\0a\0:\0 \0"
+            "1"),
+       "UTF-16 (big-endian)"},
       {VIEW("\xFF\xFE\0\0a\0\0\0"), "UTF-32 (little-endian)"},
       {VIEW("\0\0\xFE\xFF\0\0\0a"), "UTF-32 (big-endian)"},
-      {VIEW("a\0:\0 \0" "1\0"), "UTF-16 (little-endian)"},
-      {VIEW("\0a\0:\0 \0" "1"), "UTF-16 (big-endian)"},
+      {VIEW("a\0:\0 \0"
+            "1\0"),
+       "UTF-16 (little-endian)"},
+      {VIEW("\0a\0:\0 \0"
+            "1"),
+       "UTF-16 (big-endian)"},
       {VIEW("a\0\0\0:\0\0\0"), "UTF-32 (little-endian)"},
       {VIEW("\0\0\0a\0\0\0:"), "UTF-32 (big-endian)"},
       {VIEW("\xFF\xFE"), "UTF-16 (little-endian)"},

@@ -25,8 +25,7 @@ static inline struct parsed parse(struct gr_memory *memory, struct gr_view sourc
   parsed.diagnostics.source = source;
   parsed.status = gr_document_parse(memory, "test.yaml", source, &parsed.diagnostics, &parsed.document);
   ck_assert_int_eq(parsed.status == GR_OK, parsed.document != NULL);
-  if (!parsed.diagnostics.out_of_memory)
-    ck_assert_int_eq(parsed.status == GR_OK, parsed.diagnostics.error_count == 0);
+  if (!parsed.diagnostics.out_of_memory) ck_assert_int_eq(parsed.status == GR_OK, parsed.diagnostics.error_count == 0);
   return parsed;
 }
 

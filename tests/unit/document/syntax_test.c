@@ -47,16 +47,19 @@ static const struct {
     {"a: - b\n", "1:4: a '-' cannot start a list here: the list has to start on a line of its own\n"},
     {"a: ? b\n", "1:4: a '?' cannot start a key here; a text that starts with '?' needs quotes\n"},
     {"a: [b:]\n",
-     "1:6: a ':' right before one of , ? [ ] { } is read neither as text nor as the end of a key: put the text in quotes, "
+     "1:6: a ':' right before one of , ? [ ] { } is read neither as text nor as the end of a key: put the text in "
+     "quotes, "
      "or a space behind the ':'\n"},
     {"a: *\n",
      "1:4: a '*' starts an alias, whose name has only letters, digits, '-' and '_'; a text that starts with '*' needs "
      "quotes\n"},
     {"a: & b\n",
-     "1:4: an '&' starts an anchor, whose name has only letters, digits, '-' and '_'; a text that starts with '&' needs "
+     "1:4: an '&' starts an anchor, whose name has only letters, digits, '-' and '_'; a text that starts with '&' "
+     "needs "
      "quotes\n"},
     {"a: | x\n",
-     "1:4: after '|' or '>' the text has to start on the next line; a text that starts with one of them needs quotes\n"},
+     "1:4: after '|' or '>' the text has to start on the next line; a text that starts with one of them needs "
+     "quotes\n"},
     {"a: >0\n  x\n", "1:4: the indentation after '|' or '>' must be 1 to 9\n"},
     {"a: !x!y 1\n", "1:4: this tag is not known; only !!str, !!int, !!float, !!map and !!seq are\n"},
     {"a: !<x y\n", "1:4: a '!' starts a tag, and this one is malformed; a text that starts with '!' needs quotes\n"},
