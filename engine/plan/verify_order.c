@@ -6,7 +6,7 @@
  * ancestors in all three are marked, going through the steps backwards; the sets then tell whether the plan is right
  * for it. All steps are looked at as long as that visits at most visits_max steps and edges, else as many as fit,
  * spread evenly. */
-static const uint64_t visits_max = UINT64_C(1) << 27;
+static const uint64_t visits_max = UINT64_C(1) << 26;
 enum { SAMPLES_LEAST = 16 };
 
 enum relation { BY_DAG, BY_GRAPH, BY_STREAMS, RELATION_COUNT };
