@@ -199,6 +199,11 @@ static bool has_path(void *context, const struct gr_dag_use *earlier, const stru
   return false;
 }
 
+static bool is_before(void *context, uint32_t node, uint32_t later) {
+  const struct pass *pass = context;
+  return gr_reach_quick(pass->reach, node, later) == GR_REACH_YES;
+}
+
 /* Boxes come in ascending order; one that continues the first in a single dimension is joined to it. */
 static void note_undefined(void *context, const uint64_t *starts, const uint64_t *ends) {
   struct pass *pass = context;
@@ -374,6 +379,7 @@ static void check_buffer(struct pass *pass, uint32_t index, bool asks) {
   forget_pairs(pass->memory, &pass->told);
   frontier->rules.context = pass;
   frontier->rules.meet = !has_meetings ? NULL : pass->edges ? add_edge : has_path;
+  frontier->rules.is_before = frontier->rules.meet == has_path ? is_before : NULL;
   frontier->rules.undefined = may_be_undefined ? note_undefined : NULL;
   frontier->is_exhausted = false;
   frontier->visits_left = pass->pool + (count + 1) * visits_per_use;

@@ -41,6 +41,9 @@ bool gr_dag_add_data_edges(const struct gr_pipeline *pipeline, struct gr_diagnos
 bool gr_dag_check_conflicts(const struct gr_dag *dag, const struct gr_pipeline *pipeline,
                             struct gr_diagnostics *diagnostics, uint64_t *unchecked_pair_count);
 
+/* What can be said without a walk; costs no budget. */
+enum gr_reach_answer gr_reach_quick(const struct gr_reach *reach, uint32_t from, uint32_t to);
+
 /* One access of bytes, as the frontier sees it. */
 struct gr_dag_use {
   uint32_t node;
@@ -53,6 +56,8 @@ struct gr_frontier_rules {
   /* `earlier` and `later` are uses of two nodes with common elements, one of them writing. True if they are ordered (or
    * are so from now on). Null: nobody asks. */
   bool (*meet)(void *context, const struct gr_dag_use *earlier, const struct gr_dag_use *later);
+  /* A path from one node to another, where that can be said at once; only saves questions. Null: it never can. */
+  bool (*is_before)(void *context, uint32_t node, uint32_t later);
   /* Elements that are read and that nothing wrote. Null: of no interest. */
   void (*undefined)(void *context, const uint64_t *starts, const uint64_t *ends);
   void *context;

@@ -28,6 +28,7 @@ struct gr_frontier_zone {
   uint32_t writers;     /* a leaf's, cells */
   uint32_t readers;     /* of everything below, cells */
   uint32_t cleared_for; /* the class whose nodes all writers below are before, everything below being written */
+  uint32_t cleared_by;  /* a node that all writers below were found to be before; GR_NO_INDEX: none */
 };
 
 struct gr_frontier_cell {
@@ -130,7 +131,8 @@ static bool collect_cuts(struct gr_frontier *frontier, const struct gr_buffer *b
   return true;
 }
 
-static const struct gr_frontier_zone empty_zone = {.writers = GR_NO_INDEX, .readers = GR_NO_INDEX};
+static const struct gr_frontier_zone empty_zone = {
+    .writers = GR_NO_INDEX, .readers = GR_NO_INDEX, .cleared_by = GR_NO_INDEX};
 
 void gr_frontier_begin(struct gr_frontier *frontier, uint32_t buffer_index, const struct gr_dag_use *uses,
                        uint32_t use_count) {
@@ -324,6 +326,21 @@ static bool meet_list(const struct passage *passage, uint32_t head) {
   return all_ordered;
 }
 
+static void forget_cleared(struct gr_frontier_zone *zone) {
+  zone->cleared_for = 0;
+  zone->cleared_by = GR_NO_INDEX;
+}
+
+/* All writers below are known to be before the use's node: as for another node of its class, or since they are before a
+ * node that is before it. So a chain of readers of many pieces asks about the pieces once. */
+static bool is_cleared(const struct passage *passage, const struct gr_frontier_zone *zone) {
+  const struct gr_frontier_rules *rules = &passage->frontier->rules;
+  if (!passage->class) return false;
+  if (zone->cleared_for == *passage->class) return true;
+  return zone->cleared_by != GR_NO_INDEX && rules->is_before &&
+         rules->is_before(rules->context, zone->cleared_by, passage->use->node);
+}
+
 /* Everything below a zone that a read covers. */
 static void cover_read(struct passage *passage, const struct frame *top) {
   struct gr_frontier *frontier = passage->frontier;
@@ -335,7 +352,7 @@ static void cover_read(struct passage *passage, const struct frame *top) {
     struct frame frame = pop_frame(frontier);
     const struct gr_frontier_zone *zone = &frontier->zones[frame.zone];
     if (!spend(frontier)) return;
-    if (passage->class && zone->cleared_for == *passage->class) continue;
+    if (is_cleared(passage, zone)) continue;
     if (zone->children != 0) {
       push_children(frontier, &frame, 0);
     } else if (zone->writers == GR_NO_INDEX) {
@@ -346,7 +363,10 @@ static void cover_read(struct passage *passage, const struct frame *top) {
     }
   }
   struct gr_frontier_zone *zone = &frontier->zones[top->zone];
-  if (is_clear && passage->class && (asks || !frontier->rules.meet)) zone->cleared_for = *passage->class;
+  if (is_clear && passage->class && (asks || !frontier->rules.meet)) {
+    zone->cleared_for = *passage->class;
+    zone->cleared_by = passage->use->node;
+  }
   if (asks) {
     uint32_t cell = add_cell(frontier, passage->use, zone->readers, GR_NO_INDEX);
     zone->readers = cell;
@@ -364,7 +384,7 @@ static bool meet_below(struct passage *passage, const struct frame *top) {
     const struct gr_frontier_zone *zone = &frontier->zones[frame.zone];
     uint32_t known = frame.known;
     if (!spend(frontier)) return false;
-    if (passage->class && zone->cleared_for == *passage->class) known |= IS_CLEARED;
+    if (is_cleared(passage, zone)) known |= IS_CLEARED;
     if (zone->readers != GR_NO_INDEX) {
       known |= HAS_READER;
       if (!meet_list(passage, zone->readers)) all_ordered = false;
@@ -408,7 +428,7 @@ static void add_writer_below(struct passage *passage, const struct frame *top) {
   while (frontier->frame_count > base && !is_over(frontier)) {
     struct frame frame = pop_frame(frontier);
     if (!spend(frontier)) return;
-    frontier->zones[frame.zone].cleared_for = 0;
+    forget_cleared(&frontier->zones[frame.zone]);
     if (frontier->zones[frame.zone].children != 0) {
       push_children(frontier, &frame, 0);
       continue;
@@ -431,7 +451,7 @@ static void cover_write(struct passage *passage, const struct frame *top) {
   struct gr_frontier_zone *zone = &frontier->zones[top->zone];
   zone->writers = cell;
   zone->readers = GR_NO_INDEX;
-  zone->cleared_for = 0;
+  forget_cleared(zone);
 }
 
 enum overlap { APART, PARTIAL, COVERED };
@@ -461,6 +481,7 @@ static void split(struct gr_frontier *frontier, const struct frame *frame, const
     frontier->zones[pair + i] = empty_zone;
     frontier->zones[pair + i].writers = zone->writers;
     frontier->zones[pair + i].cleared_for = zone->cleared_for;
+    frontier->zones[pair + i].cleared_by = zone->cleared_by;
   }
   zone->children = pair;
   zone->dimension = dimension;
@@ -471,7 +492,7 @@ static void split(struct gr_frontier *frontier, const struct frame *frame, const
  * halves. What was found out about all writers below does not hold for the new one. */
 static void push_readers_down(struct gr_frontier *frontier, uint32_t index) {
   uint32_t readers = frontier->zones[index].readers, pair = frontier->zones[index].children;
-  frontier->zones[index].cleared_for = 0;
+  forget_cleared(&frontier->zones[index]);
   if (readers == GR_NO_INDEX) return;
   for (uint32_t i = 0; i < 2; i++) {
     uint32_t own = frontier->zones[pair + i].readers;

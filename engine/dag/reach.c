@@ -210,10 +210,14 @@ static enum gr_reach_answer walk_both(struct gr_reach *reach, uint32_t from, uin
   return GR_REACH_NO;
 }
 
-enum gr_reach_answer gr_reach_path(struct gr_reach *reach, uint32_t from, uint32_t to) {
+enum gr_reach_answer gr_reach_quick(const struct gr_reach *reach, uint32_t from, uint32_t to) {
   if (from == to) return GR_REACH_YES;
   enum gr_reach_answer answer = judge(&reach->labels[from], &reach->labels[to]);
   if (answer != GR_REACH_UNKNOWN) return answer;
-  if (has_edge(reach->dag, from, to)) return GR_REACH_YES;
-  return walk_both(reach, from, to);
+  return has_edge(reach->dag, from, to) ? GR_REACH_YES : GR_REACH_UNKNOWN;
+}
+
+enum gr_reach_answer gr_reach_path(struct gr_reach *reach, uint32_t from, uint32_t to) {
+  enum gr_reach_answer answer = gr_reach_quick(reach, from, to);
+  return answer == GR_REACH_UNKNOWN ? walk_both(reach, from, to) : answer;
 }

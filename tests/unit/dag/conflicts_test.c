@@ -385,6 +385,32 @@ START_TEST(phases_behind_barriers) {
 }
 END_TEST
 
+/* One piece each for many writers, and then a long line of nodes that all read everything: each piece is asked about
+ * for the first of them only. */
+START_TEST(a_chain_of_readers_of_many_pieces) {
+  struct graph_builder *builder = graph_builder_create(&memory);
+  uint32_t width = 20000, barrier, x = graph_builder_buffer(builder, "x", 1, &(uint64_t){width});
+  uint64_t one = 1;
+  for (uint64_t i = 0; i < width; i++) {
+    graph_builder_access(builder, graph_builder_node(builder, "n"), GR_ACCESS_WRITE, x, &i, &one);
+  }
+  barrier = graph_builder_node(builder, "barrier");
+  for (uint32_t i = 0; i < width; i++) graph_builder_edge(builder, i, barrier);
+  for (uint32_t i = 0; i < width; i++) {
+    uint32_t node = graph_builder_node(builder, "n");
+    graph_builder_edge(builder, node - 1, node);
+    graph_builder_access(builder, node, GR_ACCESS_READ, x, NULL, NULL);
+  }
+  struct gr_pipeline *pipeline = graph_builder_finish(builder);
+  struct outcome outcome = build_dag(&memory, pipeline);
+  ck_assert_int_eq(outcome.status, GR_OK);
+  ck_assert_uint_eq(outcome.diagnostics.warning_count, 0);
+  ck_assert_uint_eq(outcome.dag->unchecked_pair_count, 0);
+  drop(&outcome);
+  graph_destroy(pipeline);
+}
+END_TEST
+
 /* Nothing is ordered: the check ends, and says no. */
 START_TEST(a_crowd_without_any_order) {
   struct graph_builder *builder = graph_builder_create(&memory);
@@ -462,6 +488,7 @@ int main(void) {
   tcase_set_timeout(large, 120);
   tcase_add_test(large, long_chains_and_wide_fans);
   tcase_add_test(large, phases_behind_barriers);
+  tcase_add_test(large, a_chain_of_readers_of_many_pieces);
   tcase_add_test(large, a_crowd_without_any_order);
   tcase_add_test(large, many_slices_of_one_buffer);
   suite_add_tcase(suite, large);
