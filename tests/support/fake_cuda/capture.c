@@ -157,8 +157,8 @@ static void add_nodes(struct fake_list *to, const struct fake_list *nodes) {
   }
 }
 
-/* A stream is joined where each node that its next one would depend on has a successor, or is among what the origin's next
- * one would depend on. */
+/* A stream is joined where each node that its next one would depend on has a successor, or was dropped by hand, or is among
+ * what the origin's next one would depend on. */
 static bool is_joined(const struct fake_capture *capture) {
   const struct fake_member *origin = capture->origin->member;
   uint64_t mark = fake_graph_mark(&origin->nodes);
@@ -166,7 +166,7 @@ static bool is_joined(const struct fake_capture *capture) {
     const struct fake_member *member = capture->members.items[i];
     for (size_t k = 0; member != origin && k < member->nodes.count; k++) {
       const struct CUgraphNode_st *node = member->nodes.items[k];
-      if (node->after.count == 0 && node->seen != mark) return false;
+      if (node->after.count == 0 && !node->is_dropped && node->seen != mark) return false;
     }
   }
   return true;
@@ -325,7 +325,11 @@ cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t handle, cudaGraphNo
   /* The new set may be given as the pointer that cudaStreamGetCaptureInfo gave. */
   struct fake_list wanted = {0};
   for (size_t i = 0; i < count; i++) fake_list_add(&wanted, nodes[i]);
-  if (flags == cudaStreamSetCaptureDependencies) list->count = 0;
+  if (flags == cudaStreamSetCaptureDependencies) {
+    for (size_t i = 0; i < list->count; i++) ((struct CUgraphNode_st *)list->items[i])->is_dropped = true;
+    list->count = 0;
+  }
+  for (size_t i = 0; i < count; i++) ((struct CUgraphNode_st *)wanted.items[i])->is_dropped = false;
   add_nodes(list, &wanted);
   fake_list_release(&wanted);
   return fake_leave(&call, cudaSuccess);

@@ -231,7 +231,8 @@ struct CUgraphNode_st {
   struct CUgraph_st *graph;
   struct fake_operation *operation;
   size_t index;
-  uint64_t seen; /* mark of the search that met it last */
+  uint64_t seen;   /* mark of the search that met it last */
+  bool is_dropped; /* a stream was moved away from it by hand */
   struct fake_list before, after;
 };
 

@@ -196,8 +196,8 @@ START_TEST(test_dropped_leaves_are_no_debt) {
 }
 END_TEST
 
-/* What the rule of joining looks at is the last of each stream: a successor anywhere is enough, a place in the origin's set
- * that was given up is not. */
+/* What has to be joined are nodes without successor at which a stream stands; but not those that any stream, not only the
+ * origin, was moved away from by hand. */
 START_TEST(test_what_counts_as_joined) {
   begin(S);
   join(S, T);
@@ -207,12 +207,29 @@ START_TEST(test_what_counts_as_joined) {
   expect(cudaSuccess, launch(U));
   expect(cudaSuccess, set_dependency(U, NULL, cudaStreamSetCaptureDependencies));
   end(S, cudaSuccess, 2, 1);
+  cudaStream_t const streams[] = {S, T, U};
+  for (int i = 0; i < 3; i++) {
+    begin(S);
+    join(S, T);
+    join(S, U);
+    expect(cudaSuccess, launch(T));
+    join(T, i == 0 ? S : U);
+    expect(cudaSuccess, set_dependency(streams[i], NULL, cudaStreamSetCaptureDependencies));
+    end(S, cudaSuccess, 1, 0);
+  }
+}
+END_TEST
+
+START_TEST(test_set_on_origin_replaces) {
   begin(S);
   join(S, T);
   expect(cudaSuccess, launch(T));
+  expect(cudaSuccess, launch(S));
+  cudaGraphNode_t own = newest(S);
   join(T, S);
-  expect(cudaSuccess, set_dependency(S, NULL, cudaStreamSetCaptureDependencies));
-  end(S, cudaErrorStreamCaptureUnjoined, 0, 0);
+  expect(cudaSuccess, set_dependency(S, own, cudaStreamSetCaptureDependencies));
+  expect(cudaSuccess, launch(S));
+  end(S, cudaSuccess, 3, 1);
 }
 END_TEST
 
@@ -713,6 +730,7 @@ static void add_shapes(Suite *suite) {
   tcase_add_test(shapes, test_add_dependencies);
   tcase_add_test(shapes, test_dropped_leaves_are_no_debt);
   tcase_add_test(shapes, test_what_counts_as_joined);
+  tcase_add_test(shapes, test_set_on_origin_replaces);
   tcase_add_test(shapes, test_refused_dependencies_change_nothing);
   tcase_add_test(shapes, test_empty_nodes_join_a_capture);
   tcase_add_test(shapes, test_exact_capture);
