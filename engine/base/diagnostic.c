@@ -171,20 +171,22 @@ struct cell {
   size_t source_length;
 };
 
-static uint32_t decode(const char *bytes, size_t length) {
-  const unsigned char *at = (const unsigned char *)bytes;
-  if (length == 1) return at[0];
-  uint32_t point = at[0] & (0xFFu >> (length + 1));
-  for (size_t i = 1; i < length; i++) point = point << 6 | (at[i] & 0x3Fu);
-  return point;
-}
-
-/* What a terminal would obey or not show at all: controls, zero-width and direction characters, BOM, lone separators.
- */
-static bool is_invisible(uint32_t point) {
-  return point < 0x20 || (point >= 0x7F && point < 0xA0) || point == 0xAD || (point >= 0x200B && point <= 0x200F) ||
-         (point >= 0x2028 && point <= 0x202E) || (point >= 0x2060 && point <= 0x206F) || point == 0xFEFF ||
-         (point >= 0xFFF9 && point <= 0xFFFB);
+/* Columns on a terminal: none for marks that sit on the character before, two for East Asian ones and pictures. */
+static unsigned width_of(uint32_t point) {
+  static const struct {
+    uint32_t first, last;
+    unsigned width;
+  } ranges[] = {
+      {0x0300, 0x036F, 0},   {0x1100, 0x115F, 2},   {0x1AB0, 0x1AFF, 0},   {0x1DC0, 0x1DFF, 0}, {0x20D0, 0x20FF, 0},
+      {0x2E80, 0x303E, 2},   {0x3041, 0xA4CF, 2},   {0xAC00, 0xD7A3, 2},   {0xF900, 0xFAFF, 2}, {0xFE00, 0xFE0F, 0},
+      {0xFE20, 0xFE2F, 0},   {0xFE30, 0xFE6F, 2},   {0xFF01, 0xFF60, 2},   {0xFFE0, 0xFFE6, 2}, {0x1F300, 0x1F64F, 2},
+      {0x1F680, 0x1F6FF, 2}, {0x1F900, 0x1F9FF, 2}, {0x20000, 0x3FFFD, 2},
+  };
+  if (point < 0x0300) return 1;
+  for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
+    if (point >= ranges[i].first && point <= ranges[i].last) return ranges[i].width;
+  }
+  return 1;
 }
 
 static struct cell read_cell(struct gr_view rest, unsigned column) {
@@ -198,24 +200,29 @@ static struct cell read_cell(struct gr_view rest, unsigned column) {
     return cell;
   }
   int written = 0;
-  uint32_t point = length ? decode(rest.bytes, length) : 0;
-  if (length == 0 || (length == 1 && is_invisible(point))) {
-    written = snprintf(cell.bytes, sizeof cell.bytes, "\\x%02X", (unsigned)(unsigned char)rest.bytes[0]);
-  } else if (is_invisible(point)) {
-    written = snprintf(cell.bytes, sizeof cell.bytes, "\\u%04X", (unsigned)point);
-  } else {
+  uint32_t point = length ? gr_utf8_decode(rest.bytes, length) : 0;
+  if (length > 0 && gr_utf8_is_visible(point)) {
     memcpy(cell.bytes, rest.bytes, length);
     cell.length = length;
-    cell.width = 1;
+    cell.width = width_of(point);
     return cell;
+  }
+  if (length <= 1) {
+    written = snprintf(cell.bytes, sizeof cell.bytes, "\\x%02X", (unsigned)(unsigned char)rest.bytes[0]);
+  } else {
+    written = snprintf(cell.bytes, sizeof cell.bytes, "\\u%04X", (unsigned)point);
   }
   cell.length = (size_t)written;
   cell.width = (unsigned)written;
   return cell;
 }
 
+/* The start of the character that the byte belongs to; itself where it belongs to none. */
 static size_t back_to_character(struct gr_view line, size_t offset) {
-  while (offset > 0 && ((unsigned char)line.bytes[offset] & 0xC0u) == 0x80) offset--;
+  for (size_t back = 1; back <= 3 && back <= offset; back++) {
+    struct gr_view rest = {line.bytes + offset - back, line.length - offset + back};
+    if (gr_utf8_length(rest) > back) return offset - back;
+  }
   return offset;
 }
 

@@ -15,6 +15,7 @@ enum {
   STREAM_FIRST_BYTES = 64 << 10,
   CALL_BYTES_MAX = 1 << 30, /* Linux moves at most 2 GiB a call anyhow */
   NAME_TRIES_MAX = 1000,
+  LINKS_MAX = 40, /* as many as Linux follows */
 };
 
 /* "cannot read "/full/path": No such file or directory". The working folder is put before a relative path, as it is
@@ -161,10 +162,31 @@ done:
   return status;
 }
 
-/* The target's own name where `path` is a link, so that the link itself survives the rename. */
+/* Replaces the name of a link by what it points to. False where it is none, or points too far. */
+static bool follow_link(char name[PATH_MAX]) {
+  char target[PATH_MAX];
+  ssize_t length = readlink(name, target, sizeof target);
+  if (length <= 0 || (size_t)length >= sizeof target) return false;
+  const char *slash = strrchr(name, '/');
+  size_t folder_length = target[0] == '/' || !slash ? 0 : (size_t)(slash - name) + 1;
+  if (folder_length + (size_t)length >= PATH_MAX) return false;
+  memcpy(name + folder_length, target, (size_t)length);
+  name[folder_length + (size_t)length] = '\0';
+  return true;
+}
+
+/* The target's own name where `path` is a link, so that the link itself survives the rename; also where the link points
+ * to what is not there yet. */
 static char *resolve(struct gr_memory *memory, const char *path) {
   char resolved[PATH_MAX];
-  const char *target = realpath(path, resolved) ? resolved : path;
+  const char *target = path;
+  if (realpath(path, resolved)) {
+    target = resolved;
+  } else if (strlen(path) < sizeof resolved) {
+    strcpy(resolved, path);
+    for (int i = 0; i < LINKS_MAX && follow_link(resolved); i++) continue;
+    target = resolved;
+  }
   size_t length = strlen(target);
   char *copy = gr_memory_allocate(memory, length + 1);
   if (copy) memcpy(copy, target, length + 1);
@@ -268,22 +290,43 @@ static void end_writer(struct gr_file_writer *writer) {
   writer->descriptor = -1;
 }
 
-enum gr_status gr_file_writer_commit(struct gr_file_writer *writer, bool durable, struct gr_error *error) {
+/* A rename is on the disk when its folder is. Best effort: not every file system lets a folder be synchronised. */
+static void sync_folder(const char *path) {
+  char folder[PATH_MAX];
+  const char *slash = strrchr(path, '/');
+  size_t length = slash ? (size_t)(slash - path) + 1 : 0;
+  if (length >= sizeof folder) return;
+  memcpy(folder, path, length);
+  strcpy(folder + length, length == 0 ? "." : "");
+  int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return;
+  fsync(descriptor);
+  close(descriptor);
+}
+
+static enum gr_status fail_and_end(struct gr_file_writer *writer, int number, struct gr_error *error) {
+  enum gr_status status = fail_by_number(error, "write", writer->path, number);
+  gr_file_writer_abort(writer);
+  return status;
+}
+
+enum gr_status gr_file_writer_complete(struct gr_file_writer *writer, bool durable, struct gr_error *error) {
   int descriptor = writer->descriptor;
-  writer->descriptor = -1;
   int number = 0;
+  if (descriptor < 0) return GR_OK;
+  writer->descriptor = -1;
   /* Pipes and terminals cannot be synchronised and say EINVAL. */
   if (durable && writer->temporary && fsync(descriptor) != 0) number = errno;
   /* Some file systems say only now that the disk is full. After EINTR Linux has closed it. */
   if (close(descriptor) != 0 && number == 0 && errno != EINTR) number = errno;
-  if (number == 0 && writer->temporary && rename(writer->temporary, writer->path) != 0) number = errno;
-  if (number == 0) {
-    end_writer(writer);
-    return GR_OK;
-  }
-  enum gr_status status = fail_by_number(error, "write", writer->path, number);
-  gr_file_writer_abort(writer);
-  return status;
+  return number == 0 ? GR_OK : fail_and_end(writer, number, error);
+}
+
+enum gr_status gr_file_writer_commit(struct gr_file_writer *writer, bool durable, struct gr_error *error) {
+  GR_RETURN_IF_FAILED(gr_file_writer_complete(writer, durable, error));
+  if (writer->temporary && rename(writer->temporary, writer->path) != 0) return fail_and_end(writer, errno, error);
+  end_writer(writer);
+  return GR_OK;
 }
 
 void gr_file_writer_abort(struct gr_file_writer *writer) {

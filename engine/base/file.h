@@ -61,8 +61,12 @@ enum gr_status gr_file_writer_open(struct gr_file_writer *writer, struct gr_memo
 /* After a failure only abort is left. */
 enum gr_status gr_file_writer_write(struct gr_file_writer *writer, const void *bytes, size_t length,
                                     struct gr_error *error);
-/* Ends the writer in every case: with GR_OK the target is complete, else it is as before and the temporary is gone.
- * `durable`: wait until the disk has it. */
+/* Everything is written: waits for the disk where `durable` says so, and closes the file. After GR_OK only the renaming
+ * is left, so that several files can be complete before the first one takes its name, and no descriptors are held. On
+ * failure the writer is ended and the temporary gone. */
+enum gr_status gr_file_writer_complete(struct gr_file_writer *writer, bool durable, struct gr_error *error);
+/* Completes the file if that was not done. Ends the writer in every case: with GR_OK the target is complete, else it is
+ * as before and the temporary is gone. `durable`: wait until the disk has it. */
 enum gr_status gr_file_writer_commit(struct gr_file_writer *writer, bool durable, struct gr_error *error);
 /* Removes the temporary file and ends the writer. Safe on a zeroed or ended one. */
 void gr_file_writer_abort(struct gr_file_writer *writer);

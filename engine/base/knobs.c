@@ -57,7 +57,10 @@ enum gr_status gr_knobs_read(struct gr_knobs *knobs, struct gr_error *error) {
 void gr_knobs_show(struct gr_text *out) {
   gr_text_append_format(out, "%-20s %-8s %-8s %s\n", "variable", "value", "default", "meaning");
   for (size_t i = 0; i < ROW_COUNT; i++) {
-    gr_text_append_format(out, "%-20s %-8s %-8s %s\n", rows[i].name, value_of(&rows[i]), rows[i].fallback,
-                          rows[i].help);
+    const char *value = value_of(&rows[i]);
+    uint64_t number;
+    struct gr_quote quoted = gr_view_quote(gr_view_of(value)); /* what is no number may hold anything */
+    gr_text_append_format(out, "%-20s %-8s %-8s %s\n", rows[i].name, read_digits(value, &number) ? value : quoted.text,
+                          rows[i].fallback, rows[i].help);
   }
 }

@@ -79,6 +79,8 @@ struct gr_arena_block {
 };
 
 enum { ARENA_FIRST_BLOCK_BYTES = 4096, ARENA_LARGEST_BLOCK_BYTES = 4 << 20 };
+/* Not the size of the type, which may be twice that. */
+enum { ARENA_ALIGNMENT = _Alignof(max_align_t) };
 
 void gr_arena_init(struct gr_arena *arena, struct gr_memory *memory) {
   memset(arena, 0, sizeof *arena);
@@ -104,8 +106,8 @@ static bool add_block(struct gr_arena *arena, size_t at_least_bytes) {
 void *gr_arena_allocate(struct gr_arena *arena, size_t count, size_t size_bytes) {
   size_t total;
   if (__builtin_mul_overflow(count, size_bytes, &total)) return NULL;
-  if (total > SIZE_MAX - (sizeof(max_align_t) - 1)) return NULL;
-  total = (total + sizeof(max_align_t) - 1) / sizeof(max_align_t) * sizeof(max_align_t);
+  if (total > SIZE_MAX - (ARENA_ALIGNMENT - 1)) return NULL;
+  total = (total + ARENA_ALIGNMENT - 1) / ARENA_ALIGNMENT * ARENA_ALIGNMENT;
   if (!arena->newest || arena->newest->size_bytes - arena->used_bytes < total) {
     if (!add_block(arena, total)) return NULL;
   }

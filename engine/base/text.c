@@ -316,6 +316,43 @@ void gr_text_append_duration(struct gr_text *text, double nanoseconds) {
   gr_text_append_format(text, " %s", units[unit]);
 }
 
+uint32_t gr_utf8_decode(const char *bytes, size_t length) {
+  const unsigned char *at = (const unsigned char *)bytes;
+  if (length == 1) return at[0];
+  uint32_t point = at[0] & (0xFFu >> (length + 1));
+  for (size_t i = 1; i < length; i++) point = point << 6 | (at[i] & 0x3Fu);
+  return point;
+}
+
+bool gr_utf8_is_visible(uint32_t point) {
+  static const uint32_t invisible[][2] = {
+      {0x00, 0x1F},     {0x7F, 0xA0},     {0xAD, 0xAD},     {0x1680, 0x1680}, {0x2000, 0x200F},   {0x2028, 0x202F},
+      {0x205F, 0x206F}, {0x3000, 0x3000}, {0xFEFF, 0xFEFF}, {0xFFF9, 0xFFFB}, {0xE0000, 0xE007F},
+  };
+  for (size_t i = 0; i < sizeof invisible / sizeof *invisible; i++) {
+    if (point >= invisible[i][0] && point <= invisible[i][1]) return false;
+  }
+  return true;
+}
+
+enum { QUOTE_ESCAPE_BYTES = 10 }; /* "\uE0001" and the end */
+
+/* The character at `from` as it is shown in a quote; how many bytes that are. */
+static size_t quote_character(char *to, const char *from, size_t length) {
+  uint32_t point = length > 0 ? gr_utf8_decode(from, length) : 0;
+  int written;
+  if (length > 0 && gr_utf8_is_visible(point)) {
+    memcpy(to, from, length);
+    return length;
+  }
+  if (length <= 1) {
+    written = snprintf(to, QUOTE_ESCAPE_BYTES, "\\x%02X", (unsigned)(unsigned char)*from);
+  } else {
+    written = snprintf(to, QUOTE_ESCAPE_BYTES, "\\u%04" PRIX32, point);
+  }
+  return (size_t)written;
+}
+
 struct gr_quote gr_view_quote(struct gr_view view) {
   struct gr_quote quote;
   size_t used = 0;
@@ -323,17 +360,8 @@ struct gr_quote gr_view_quote(struct gr_view view) {
   quote.text[used++] = '"';
   while (offset < view.length && used < GR_QUOTE_BYTES - 16) {
     size_t length = sequence_length(view.bytes + offset, view.length - offset);
-    unsigned char byte = (unsigned char)view.bytes[offset];
-    if (length == 1 && byte >= 0x20 && byte != 0x7F) {
-      quote.text[used++] = (char)byte;
-    } else if (length <= 1) {
-      used += (size_t)snprintf(quote.text + used, 5, "\\x%02X", (unsigned)byte);
-      length = 1;
-    } else {
-      memcpy(quote.text + used, view.bytes + offset, length);
-      used += length;
-    }
-    offset += length;
+    used += quote_character(quote.text + used, view.bytes + offset, length);
+    offset += length > 0 ? length : 1;
   }
   const char *end = offset < view.length ? "\xE2\x80\xA6\"" : "\"";
   memcpy(quote.text + used, end, strlen(end) + 1);

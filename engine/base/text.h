@@ -49,7 +49,14 @@ bool gr_utf8_valid(struct gr_view view, size_t *bad_offset);
 /* The bytes of the well-formed sequence that the view starts with, 1 to 4; 0 where there is none. */
 size_t gr_utf8_length(struct gr_view view);
 
-/* What a user wrote, fit for a message: in double quotes, control characters and bad bytes as \x07, long texts cut.
+/* The code point of a well-formed sequence of that many bytes. */
+uint32_t gr_utf8_decode(const char *bytes, size_t length);
+/* False for what a terminal would obey, or show as nothing or as a blank: controls, zero-width and direction characters,
+ * byte order marks, separators, every blank but the space. */
+bool gr_utf8_is_visible(uint32_t point);
+
+/* What a user wrote, fit for a message: in double quotes, bytes that are no visible character as \x07 or \u00A0, long
+ * texts cut.
  * Use it as an argument: `"unknown key %s", gr_view_quote(key).text`. */
 enum { GR_QUOTE_BYTES = 112 };
 struct gr_quote {

@@ -92,14 +92,6 @@ static const char *foreign_encoding(struct gr_view source) {
   }
 }
 
-static uint32_t decode(const char *bytes, size_t length) {
-  const unsigned char *at = (const unsigned char *)bytes;
-  if (length == 1) return at[0];
-  uint32_t point = at[0] & (0xFFu >> (length + 1));
-  for (size_t i = 1; i < length; i++) point = point << 6 | (at[i] & 0x3Fu);
-  return point;
-}
-
 static void report_point(struct gr_diagnostics *diagnostics, struct gr_mark mark, uint32_t point) {
   if (point == 0) {
     gr_diagnostics_error(diagnostics, mark, "a NUL byte is not allowed: this is no text file, or a damaged one");
@@ -146,7 +138,7 @@ static bool check_characters(struct gr_view source, struct gr_diagnostics *diagn
     }
     struct gr_mark mark = {line, (uint32_t)(offset - line_offset + 1)};
     size_t length = gr_utf8_length((struct gr_view){source.bytes + offset, source.length - offset});
-    uint32_t point = length > 0 ? decode(source.bytes + offset, length) : 0;
+    uint32_t point = length > 0 ? gr_utf8_decode(source.bytes + offset, length) : 0;
     if (length == 0 || !is_allowed(point)) {
       is_good = false;
       if (line != reported_line && length > 0) report_point(diagnostics, mark, point);
