@@ -325,6 +325,7 @@ enum gr_status gr_file_writer_complete(struct gr_file_writer *writer, bool durab
 enum gr_status gr_file_writer_commit(struct gr_file_writer *writer, bool durable, struct gr_error *error) {
   GR_RETURN_IF_FAILED(gr_file_writer_complete(writer, durable, error));
   if (writer->temporary && rename(writer->temporary, writer->path) != 0) return fail_and_end(writer, errno, error);
+  if (durable && writer->temporary) sync_folder(writer->path);
   end_writer(writer);
   return GR_OK;
 }
