@@ -45,8 +45,8 @@ static const struct gr_kernel *find_kernel(struct gr_reader *reader, const struc
   const struct gr_kernel *kernel = is_string ? gr_catalogue_find(catalogue, name.bytes, name.length) : NULL;
   if (kernel) return kernel;
   struct gr_where inner = gr_where_field(where, "kernel");
-  struct gr_view nearest = nearest_kernel(catalogue, name);
-  if (nearest.length == 0) nearest = gr_name_table_nearest(&reader->kernel_names, name);
+  struct gr_view nearest = gr_reader_is_heard(reader) ? nearest_kernel(catalogue, name) : (struct gr_view){NULL, 0};
+  if (nearest.length == 0) nearest = gr_reader_nearest(reader, &reader->kernel_names, name);
   gr_reader_error(reader, &inner, gr_item_mark(scalar), "there is no kernel %s%s", gr_view_quote(name).text,
                   gr_hint_of(nearest).text);
   return NULL;

@@ -259,7 +259,8 @@ static bool refuse_param(struct machine *machine, struct gr_view name) {
     return refuse(machine, "%s stands further down; a param's value takes only those above it",
                   gr_view_quote(name).text);
   }
-  struct gr_view nearest = scope->names ? gr_name_table_nearest(scope->names, name) : (struct gr_view){NULL, 0};
+  bool is_sought = scope->names && scope->wants_hints;
+  struct gr_view nearest = is_sought ? gr_name_table_nearest(scope->names, name) : (struct gr_view){NULL, 0};
   machine->problem->hint = gr_hint_of(nearest);
   return refuse(machine, "there is no param %s", gr_view_quote(name).text);
 }

@@ -87,11 +87,11 @@ static void append_where(struct gr_text *text, const struct gr_where *where) {
 }
 
 /* The whole message; out of memory is remembered. Without a text to show, an empty one: the entry still counts. */
-__attribute__((format(printf, 4, 0))) static void compose(struct gr_reader *reader, struct gr_text *text,
+__attribute__((format(printf, 5, 0))) static void compose(struct gr_reader *reader, struct gr_text *text, bool is_heard,
                                                           const struct gr_where *where, const char *format,
                                                           va_list arguments) {
   gr_text_init(text, reader->memory);
-  if (reader->diagnostics->error_count >= GR_DIAGNOSTIC_SHOWN_MAX) return; /* nobody will see it */
+  if (!is_heard) return;
   append_where(text, where);
   char sentence[2048];
   vsnprintf(sentence, sizeof sentence, format, arguments);
@@ -106,7 +106,7 @@ void gr_reader_error(struct gr_reader *reader, const struct gr_where *where, str
   struct gr_text text;
   va_list arguments;
   va_start(arguments, format);
-  compose(reader, &text, where, format, arguments);
+  compose(reader, &text, gr_reader_is_heard(reader), where, format, arguments);
   va_end(arguments);
   gr_diagnostics_error(reader->diagnostics, mark, "%s", message_of(&text));
   gr_text_release(&text);
@@ -118,7 +118,7 @@ void gr_reader_unsupported(struct gr_reader *reader, const struct gr_where *wher
   struct gr_text text;
   va_list arguments;
   va_start(arguments, format);
-  compose(reader, &text, where, format, arguments);
+  compose(reader, &text, gr_reader_is_heard(reader), where, format, arguments);
   va_end(arguments);
   gr_diagnostics_error_status(reader->diagnostics, GR_ERR_NOT_SUPPORTED, mark, "%s", message_of(&text));
   gr_text_release(&text);
@@ -130,10 +130,19 @@ void gr_reader_warning(struct gr_reader *reader, const struct gr_where *where, s
   struct gr_text text;
   va_list arguments;
   va_start(arguments, format);
-  compose(reader, &text, where, format, arguments);
+  compose(reader, &text, reader->diagnostics->warning_count < GR_DIAGNOSTIC_SHOWN_MAX, where, format, arguments);
   va_end(arguments);
   gr_diagnostics_warning(reader->diagnostics, mark, "%s", message_of(&text));
   gr_text_release(&text);
+}
+
+bool gr_reader_is_heard(const struct gr_reader *reader) {
+  return reader->diagnostics->error_count < GR_DIAGNOSTIC_SHOWN_MAX;
+}
+
+struct gr_view gr_reader_nearest(const struct gr_reader *reader, const struct gr_name_table *table,
+                                 struct gr_view name) {
+  return gr_reader_is_heard(reader) ? gr_name_table_nearest(table, name) : (struct gr_view){NULL, 0};
 }
 
 bool gr_reader_has(struct gr_reader *reader, const void *address) {
@@ -388,7 +397,8 @@ static const char *noun_of_value(enum gr_value_kind kind) {
 
 bool gr_reader_evaluate(struct gr_reader *reader, const struct gr_where *where, uint32_t item, struct gr_view text,
                         enum gr_value_kind kind, struct gr_number *number) {
-  struct gr_scope scope = {&reader->param_names, reader->params, reader->param_is_known, reader->visible_params};
+  struct gr_scope scope = {&reader->param_names, reader->params, reader->param_is_known, reader->visible_params,
+                           gr_reader_is_heard(reader)};
   struct gr_problem problem;
   enum gr_outcome outcome = gr_expression_evaluate(text, kind, &scope, number, &problem);
   if (outcome == GR_OUTCOME_PROBLEM) {

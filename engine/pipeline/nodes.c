@@ -172,7 +172,7 @@ static void say_unknown_node(struct gr_reader *reader, const struct gr_where *wh
     gr_reader_error(reader, where, mark, "is empty; write [] or leave it out");
   } else {
     gr_reader_error(reader, where, mark, "there is no node %s%s", gr_view_quote(name).text,
-                    gr_hint_of(gr_name_table_nearest(&reader->node_names, name)).text);
+                    gr_hint_of(gr_reader_nearest(reader, &reader->node_names, name)).text);
   }
 }
 

@@ -61,6 +61,7 @@ struct gr_scope {
   const struct gr_param *params;
   const bool *is_known;   /* false: its value was wrong, and that has been said */
   uint32_t visible_count; /* those with a smaller index */
+  bool wants_hints;       /* look for the name that was meant: costs time in large files */
 };
 
 enum gr_outcome {
@@ -150,6 +151,12 @@ __attribute__((format(printf, 4, 5))) void gr_reader_unsupported(struct gr_reade
                                                                  struct gr_mark mark, const char *format, ...);
 __attribute__((format(printf, 4, 5))) void gr_reader_warning(struct gr_reader *reader, const struct gr_where *where,
                                                              struct gr_mark mark, const char *format, ...);
+
+/* Will the next error be shown? Where not, nothing has to be worked out for its message. */
+bool gr_reader_is_heard(const struct gr_reader *reader);
+/* gr_name_table_nearest for the next message. */
+struct gr_view gr_reader_nearest(const struct gr_reader *reader, const struct gr_name_table *table,
+                                 struct gr_view name);
 
 /* Remembers that memory ran out; returns whether `address` is not null. */
 bool gr_reader_has(struct gr_reader *reader, const void *address);

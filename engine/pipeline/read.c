@@ -94,7 +94,7 @@ static const struct gr_override **find_overrides(struct gr_reader *reader, uint3
     }
     gr_reader_error(reader, NULL, (struct gr_mark){0, 0},
                     "param %s is set from outside, but the file has no such param%s", gr_view_quote(name).text,
-                    gr_hint_of(gr_name_table_nearest(&reader->param_names, name)).text);
+                    gr_hint_of(gr_reader_nearest(reader, &reader->param_names, name)).text);
   }
   return found;
 }

@@ -49,7 +49,7 @@ static bool find_buffer(struct gr_reader *reader, const struct gr_where *where, 
     gr_reader_error(reader, where, mark, "%s is a number, and a buffer is expected", quote.text);
   } else {
     gr_reader_error(reader, where, mark, "there is no buffer %s%s", quote.text,
-                    gr_hint_of(gr_name_table_nearest(&reader->buffer_names, name)).text);
+                    gr_hint_of(gr_reader_nearest(reader, &reader->buffer_names, name)).text);
   }
   return false;
 }
