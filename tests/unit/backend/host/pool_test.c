@@ -6,7 +6,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "engine/base/clock.h"
 #include "tests/unit/backend/host/support.h"
 
 static const uint32_t worker_counts[] = {1, 2, 3, 8, 64};
