@@ -32,6 +32,14 @@ static inline void bench_init(struct bench *bench) {
   gr_memory_init(&bench->memory, NULL);
 }
 
+/* The device anew, with that many workers; nothing is built. */
+static inline void bench_open(struct bench *bench, uint32_t worker_count) {
+  struct gr_error error = {0};
+  struct gr_device_options options = {.worker_count = worker_count};
+  gr_backend_host.close(bench->device);
+  must(gr_backend_host.open(&bench->memory, &options, &bench->device, &error), &error);
+}
+
 /* Opens the device and plans; consumes the pipeline. */
 static inline void bench_plan(struct bench *bench, struct gr_pipeline *pipeline, enum gr_policy policy,
                               uint32_t worker_count) {
@@ -42,8 +50,7 @@ static inline void bench_plan(struct bench *bench, struct gr_pipeline *pipeline,
   pipeline->races = GR_RACES_ALLOW;
   ck_assert_msg(gr_dag_build(&bench->memory, pipeline, &diagnostics, &bench->dag) == GR_OK, "no dag");
   gr_diagnostics_release(&diagnostics);
-  struct gr_device_options device_options = {.worker_count = worker_count};
-  must(gr_backend_host.open(&bench->memory, &device_options, &bench->device, &error), &error);
+  bench_open(bench, worker_count);
   struct gr_limits limits;
   gr_backend_host.limits(bench->device, &limits);
   struct gr_plan_options options = {.policy = policy};
