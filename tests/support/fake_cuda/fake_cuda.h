@@ -126,6 +126,7 @@
 
 #ifdef FAKE_CUDA_COMPARE
 #include <cuda_runtime_api.h>
+#pragma GCC diagnostic ignored "-Wredundant-decls" /* each prototype is declared twice on purpose */
 #else
 
 #define CUDART_VERSION 13000
