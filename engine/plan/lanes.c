@@ -4,10 +4,10 @@
  * when all such are placed do the others take what is left. There are never more lanes than the widest level has steps.
  * Under a lower cap a level is dealt out in rounds of as many steps as there are lanes.
  *
- * What is left is taken in this order: a lane that ends with a step that is ordered before this one anyhow; a new one;
- * one that a predecessor is on, though not at its end, which saves a wait; one whose last step nobody follows any more;
- * one whose last step loses its lane to this one. In each group the one that has rested longest, since its work has
- * most likely ended. */
+ * What is left is taken in this order: a lane that ends with a step that is ordered before this one anyhow and that
+ * nobody follows any more; a new one; one that ends with any step that is ordered before; one that a predecessor is on,
+ * though not at its end, which saves a wait; one whose last step nobody follows any more; one whose last step loses its
+ * lane to this one. In each group the one that has rested longest, since its work has most likely ended. */
 enum list { RESTING_FREE, RESTING_WANTED, LIST_COUNT, NOT_LISTED = LIST_COUNT };
 enum { ORDERED_TRIES = 8 };
 
@@ -76,18 +76,25 @@ static uint32_t lane_of_a_predecessor(const struct deal *deal, uint32_t step) {
   return GR_PLAN_NONE;
 }
 
-static uint32_t spare_lane(struct deal *deal, uint32_t step) {
-  uint32_t index = deal->first[RESTING_FREE];
+static uint32_t ordered_lane(const struct deal *deal, uint32_t step, enum list list) {
+  uint32_t index = deal->first[list];
   for (uint32_t i = 0; i < ORDERED_TRIES && index != GR_PLAN_NONE; i++, index = deal->lanes[index].next) {
     if (gr_plan_is_ordered(deal->draft, deal->lanes[index].last, step)) return index;
   }
+  return GR_PLAN_NONE;
+}
+
+static uint32_t spare_lane(struct deal *deal, uint32_t step) {
+  uint32_t index = ordered_lane(deal, step, RESTING_FREE);
+  if (index != GR_PLAN_NONE) return index;
   if (deal->lane_count < deal->limit) {
     deal->lanes[deal->lane_count].list = NOT_LISTED;
     return deal->lane_count++;
   }
-  index = lane_of_a_predecessor(deal, step);
-  if (index != GR_PLAN_NONE) return index;
-  return deal->first[RESTING_FREE] != GR_PLAN_NONE ? deal->first[RESTING_FREE] : deal->first[RESTING_WANTED];
+  index = ordered_lane(deal, step, RESTING_WANTED);
+  if (index == GR_PLAN_NONE) index = lane_of_a_predecessor(deal, step);
+  if (index == GR_PLAN_NONE) index = deal->first[RESTING_FREE];
+  return index != GR_PLAN_NONE ? index : deal->first[RESTING_WANTED];
 }
 
 static bool deal_round(struct deal *deal, uint32_t first, uint32_t end) {
@@ -99,7 +106,8 @@ static bool deal_round(struct deal *deal, uint32_t first, uint32_t end) {
   }
   for (uint32_t step = first; step < end; step++) {
     if (draft->steps[step].lane != GR_PLAN_NONE) continue;
-    if (deal->first[RESTING_FREE] != GR_PLAN_NONE && !gr_plan_need_reach(draft)) return false;
+    bool asks = deal->first[RESTING_FREE] != GR_PLAN_NONE || deal->lane_count == deal->limit;
+    if (asks && !gr_plan_need_reach(draft)) return false;
     place(deal, step, spare_lane(deal, step));
   }
   for (uint32_t step = first; step < end; step++) {

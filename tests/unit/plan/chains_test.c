@@ -98,6 +98,32 @@ START_TEST(lanes_serve_again) {
 }
 END_TEST
 
+/* c shares the lane of a's chain and ends at once. That lane is not idle, so d, which starts later, is folded in turn.
+ */
+START_TEST(a_shared_lane_is_not_idle) {
+  struct planned planned;
+  planned_text(&planned, "a1 b1 c a1>a2>a3>a4 b1>b2>b3>b4 b1>d", GR_POLICY_CHAINS, 2);
+  ck_assert_uint_eq(lane_named(&planned, "c"), lane_named(&planned, "a1"));
+  ck_assert_uint_eq(lane_named(&planned, "a4"), lane_named(&planned, "a1"));
+  ck_assert_uint_eq(lane_named(&planned, "b4"), lane_named(&planned, "b1"));
+  ck_assert_uint_eq(lane_named(&planned, "d"), lane_named(&planned, "b1"));
+  planned_release(&planned);
+}
+END_TEST
+
+/* p's lane rests longest, b2's is one that f2 is ordered behind; f3 then gets p's. */
+START_TEST(a_later_idle_lane_may_fit_better) {
+  struct planned planned;
+  planned_text(&planned, "p a>b1,b2>e>f1,f2,f3", GR_POLICY_CHAINS, 3);
+  ck_assert_uint_eq(planned.plan->lane_count, 3);
+  ck_assert_uint_eq(lane_named(&planned, "f1"), lane_named(&planned, "e"));
+  ck_assert_uint_eq(lane_named(&planned, "f2"), lane_named(&planned, "b2"));
+  ck_assert_uint_eq(lane_named(&planned, "f3"), lane_named(&planned, "p"));
+  ck_assert_uint_eq(planned.plan->counts.false_edges_stream, 1);
+  planned_release(&planned);
+}
+END_TEST
+
 START_TEST(a_cap_folds_chains) {
   for (uint32_t cap = 1; cap <= 6; cap++) {
     struct graph_spec spec = {.pattern = GRAPH_NO_COMM, .width = 5, .steps = 6};
@@ -114,6 +140,7 @@ START_TEST(a_cap_folds_chains) {
 END_TEST
 
 int main(void) {
-  const TTest *const tests[] = {the_matching_is_maximum, a_long_augmenting_path, lanes_serve_again, a_cap_folds_chains};
+  const TTest *const tests[] = {the_matching_is_maximum, a_long_augmenting_path,    lanes_serve_again,
+                                a_cap_folds_chains,      a_shared_lane_is_not_idle, a_later_idle_lane_may_fit_better};
   return run_tests("lanes by chains", tests, sizeof tests / sizeof *tests);
 }

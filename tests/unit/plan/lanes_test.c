@@ -18,6 +18,7 @@ START_TEST(a_step_takes_a_predecessors_lane) {
   expect_lanes("a>d b>c", 0, "abdc", "0101"); /* whatever their order in the file */
   expect_lanes("a,b,c>d", 0, "abcd", "0120");
   expect_lanes("a>c a>d b>d", 0, "abcd", "0101"); /* b can only go on with d: then a is left for c */
+  expect_lanes("a b d c a>c a>d b>d", 0, "abdc", "0110");
   expect_lanes("a>c b>c b>d", 0, "abcd", "0101");
 }
 END_TEST
@@ -68,6 +69,33 @@ START_TEST(a_cap_deals_evenly) {
 }
 END_TEST
 
+/* y may go behind b or c, which d both waits for; c is ordered before it, by way of e, so nothing is lost there. */
+START_TEST(an_order_that_holds_anyhow) {
+  struct planned planned;
+  planned_text(&planned, "a r b c a>p>q>d r,c>e>x,y b,c>d", GR_POLICY_LEVELS, 0);
+  ck_assert_uint_eq(planned.plan->lane_count, 4);
+  ck_assert_uint_eq(planned.plan->counts.redundant_edges, 0);
+  ck_assert_uint_eq(lane_named(&planned, "e"), lane_named(&planned, "r"));
+  ck_assert_uint_eq(lane_named(&planned, "x"), lane_named(&planned, "r"));
+  ck_assert_uint_eq(lane_named(&planned, "y"), lane_named(&planned, "c"));
+  ck_assert_uint_eq(planned.plan->counts.false_edges_stream, 0);
+  planned_release(&planned);
+}
+END_TEST
+
+/* Neither b nor c is ordered before y, and d follows both: b's lane has rested longest. That e is there already does
+ * not make c's lane free. */
+START_TEST(a_lane_is_wanted_until_the_last_successor) {
+  struct planned planned;
+  planned_text(&planned, "a r b c a>p>q>d p>y r,c>e>x b,c>d", GR_POLICY_LEVELS, 0);
+  ck_assert_uint_eq(planned.plan->lane_count, 4);
+  ck_assert_uint_eq(lane_named(&planned, "q"), lane_named(&planned, "a"));
+  ck_assert_uint_eq(lane_named(&planned, "y"), lane_named(&planned, "b"));
+  ck_assert_uint_eq(planned.plan->counts.false_edges_stream, 1);
+  planned_release(&planned);
+}
+END_TEST
+
 /* d, e and f came between, and a's lane has rested longest; but on c's lane x needs no wait. */
 START_TEST(a_cap_prefers_a_predecessors_lane) {
   expect_lanes("a b c d e f c>x a>y b>z", 3, "abcdefxyz", "012012201");
@@ -100,6 +128,8 @@ int main(void) {
                                 what_is_left,
                                 a_cap_deals_evenly,
                                 a_cap_prefers_a_predecessors_lane,
+                                an_order_that_holds_anyhow,
+                                a_lane_is_wanted_until_the_last_successor,
                                 steps_go_by_level_then_by_file};
   return run_tests("lanes by level", tests, sizeof tests / sizeof *tests);
 }

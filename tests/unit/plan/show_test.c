@@ -187,6 +187,20 @@ START_TEST(data_order) {
 }
 END_TEST
 
+/* Both touch x, but not the same elements of it: y is the reason. */
+START_TEST(reasons_look_at_slices) {
+  struct planned planned;
+  struct gr_text text;
+  planned_text(&planned, "x=[4] a:w:x[0:2] a:u:y c:r:y c:u:q b:r:x[2:4] b:r:y b:u:z a>c,b", GR_POLICY_LEVELS, 0);
+  gr_text_init(&text, &planned.memory);
+  gr_plan_show(planned.plan, &text);
+  ck_assert_ptr_nonnull(
+      strstr(text.bytes, "\n  b (stream 1) waits for a (stream 0): listed in after; reads y, which a updates\n"));
+  gr_text_release(&text);
+  planned_release(&planned);
+}
+END_TEST
+
 START_TEST(json) {
   struct planned planned;
   planned_text(&planned, diamond_text, GR_POLICY_CHAINS, 0);
@@ -287,7 +301,7 @@ START_TEST(nth_allocation) {
 END_TEST
 
 int main(void) {
-  const TTest *const tests[] = {diamond, false_edges,         one_stream,    data_order,
+  const TTest *const tests[] = {diamond, false_edges,         one_stream,    data_order, reasons_look_at_slices,
                                 json,    json_of_false_edges, nth_allocation};
   return run_tests("show", tests, sizeof tests / sizeof *tests);
 }
