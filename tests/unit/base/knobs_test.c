@@ -32,8 +32,8 @@ START_TEST(values_are_read) {
 END_TEST
 
 START_TEST(what_is_refused) {
-  static const char *const values[] = {"1025", "-1", "+1", " 1", "1 ", "0x10", "1e3", "yes", "18446744073709551616",
-                                       "99999999999999999999999", "4\x01"};
+  static const char *const values[] = {
+      "1025", "-1", "+1", " 1", "1 ", "0x10", "1e3", "yes", "18446744073709551616", "99999999999999999999999", "4\x01"};
   for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
     struct gr_knobs knobs = {.workers = 77, .check = true};
     struct gr_error error;

@@ -136,8 +136,7 @@ END_TEST
 
 START_TEST(json) {
   gr_text_append_json(&text, VIEW("a\"b\\c/\n\r\t\x01\x7F\0\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80"));
-  ck_assert_str_eq(text.bytes,
-                   "\"a\\\"b\\\\c/\\n\\r\\t\\u0001\\u007f\\u0000\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80\"");
+  ck_assert_str_eq(text.bytes, "\"a\\\"b\\\\c/\\n\\r\\t\\u0001\\u007f\\u0000\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80\"");
   gr_text_clear(&text);
   gr_text_append_json(&text, VIEW("x\xFFy\xC3"));
   ck_assert_str_eq(text.bytes, "\"x\xEF\xBF\xBDy\xEF\xBF\xBD\"");
@@ -178,10 +177,10 @@ START_TEST(durations) {
     double nanoseconds;
     const char *expected;
   } rows[] = {
-      {0, "0.00 ns"},       {1, "1.00 ns"},        {12.34, "12.3 ns"},   {123.4, "123 ns"},   {999.4, "999 ns"},
-      {999.6, "1.00 us"},   {45600, "45.6 us"},    {1234567, "1.23 ms"}, {9.996e6, "10.0 ms"}, {99.96e6, "100 ms"},
-      {999.6e6, "1.00 s"},  {1.5e9, "1.50 s"},     {59.99e9, "60.0 s"},  {3600e9, "3600 s"},  {1e27, "1e+18 s"},
-      {-1500, "-1.50 us"},
+      {0, "0.00 ns"},       {1, "1.00 ns"},      {12.34, "12.3 ns"},  {123.4, "123 ns"},
+      {999.4, "999 ns"},    {999.6, "1.00 us"},  {45600, "45.6 us"},  {1234567, "1.23 ms"},
+      {9.996e6, "10.0 ms"}, {99.96e6, "100 ms"}, {999.6e6, "1.00 s"}, {1.5e9, "1.50 s"},
+      {59.99e9, "60.0 s"},  {3600e9, "3600 s"},  {1e27, "1e+18 s"},   {-1500, "-1.50 us"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     gr_text_clear(&text);
@@ -254,15 +253,22 @@ END_TEST
 START_TEST(quotes_show_what_is_invisible) {
   ck_assert_str_eq(gr_view_quote(VIEW("dst\xC2\xA0")).text, "\"dst\\u00A0\"");
   ck_assert_str_eq(gr_view_quote(VIEW("\xEF\xBB\xBFnodes")).text, "\"\\uFEFFnodes\"");
-  ck_assert_str_eq(gr_view_quote(VIEW("a\xE2\x80\x8B" "b\xE2\x80\xAE")).text, "\"a\\u200Bb\\u202E\"");
-  ck_assert_str_eq(gr_view_quote(VIEW("\xC2\x9B" "31m")).text, "\"\\u009B31m\"");
+  ck_assert_str_eq(gr_view_quote(VIEW("a\xE2\x80\x8B"
+                                      "b\xE2\x80\xAE"))
+                       .text,
+                   "\"a\\u200Bb\\u202E\"");
+  ck_assert_str_eq(gr_view_quote(VIEW("\xC2\x9B"
+                                      "31m"))
+                       .text,
+                   "\"\\u009B31m\"");
   ck_assert_str_eq(gr_view_quote(VIEW("\xF3\xA0\x80\x81")).text, "\"\\uE0001\"");
   ck_assert_str_eq(gr_view_quote(VIEW("\xE2\x80\xA6\xE2\x82\xAC")).text, "\"\xE2\x80\xA6\xE2\x82\xAC\"");
 }
 END_TEST
 
 START_TEST(long_quotes_are_cut) {
-  static const char *const pieces[] = {"x", "\x01", "\xC3\xA9", "\xE2\x82\xAC", "\xF0\x9F\x98\x80", "\xF3\xA0\x80\x81", "\xFF"};
+  static const char *const pieces[] = {
+      "x", "\x01", "\xC3\xA9", "\xE2\x82\xAC", "\xF0\x9F\x98\x80", "\xF3\xA0\x80\x81", "\xFF"};
   for (size_t p = 0; p < sizeof pieces / sizeof *pieces; p++) {
     for (size_t shift = 0; shift < 8; shift++) {
       gr_text_clear(&text);

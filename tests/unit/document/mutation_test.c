@@ -3,16 +3,18 @@
 #include "tests/unit/document/support.h"
 
 static const char *const seeds[] = {
-    "graphrun: 1\nname: saxpy\nparams: {n: 1048576, a: 2.5}\nbuffers:\n"
-    "  hx: {type: f32, shape: [n], place: pinned, init: {iota: {start: 0, step: 1}}}\n"
-    "nodes:\n  - {id: up_x, copy: {from: hx, to: x}}\n  - {id: axpy, kernel: axpy, args: {a: a, x: x}, after: "
-    "[up_x]}\n",
-    "%YAML 1.2\n%TAG !e! tag:yaml.org,2002:\n---\na: &a {x: 1, y: [1, 2]}\nb: {<<: *a, x: !!str 2}\nc:\n  <<: [*a, {z: "
-    "!e!int 3}]\n"
-    "  k: |-\n    text\n     more\n\n    end\n  ? q\n  : r\n...\n# end\n",
-    "{\"a\": [1, 2.5e3, true, null, \"x\\u00e9\\n\\\\\"], \"b\": {\"c\": {}, \"d\": []}, \"e\": 'it''s'}\r\n",
-    "\xEF\xBB\xBF# caf\xC3\xA9 \xE2\x82\xAC\r\nk: >+\r\n  folded\r\n  text\r\n\r\nl: \"a \\\n  b\" # c\rm: [a: b, ? c, "
-    "*x, &y z, :d]\n",
+    ("graphrun: 1\nname: saxpy\nparams: {n: 1048576, a: 2.5}\nbuffers:\n"
+     "  hx: {type: f32, shape: [n], place: pinned, init: {iota: {start: 0, step: 1}}}\n"
+     "nodes:\n  - {id: up_x, copy: {from: hx, to: x}}\n  - {id: axpy, kernel: axpy, args: {a: a, x: x}, after: "
+     "[up_x]}\n"),
+    ("%YAML 1.2\n%TAG !e! tag:yaml.org,2002:\n---\na: &a {x: 1, y: [1, 2]}\nb: {<<: *a, x: !!str 2}\nc:\n  <<: [*a, "
+     "{z: "
+     "!e!int 3}]\n"
+     "  k: |-\n    text\n     more\n\n    end\n  ? q\n  : r\n...\n# end\n"),
+    ("{\"a\": [1, 2.5e3, true, null, \"x\\u00e9\\n\\\\\"], \"b\": {\"c\": {}, \"d\": []}, \"e\": 'it''s'}\r\n"),
+    ("\xEF\xBB\xBF# caf\xC3\xA9 \xE2\x82\xAC\r\nk: >+\r\n  folded\r\n  text\r\n\r\nl: \"a \\\n  b\" # c\rm: [a: b, ? "
+     "c, "
+     "*x, &y z, :d]\n"),
 };
 
 static const char *const pieces[] = {
