@@ -7,7 +7,7 @@
 
 #include "engine/run/run_internal.h"
 
-enum { BLOCK_ELEMENTS = 512 };
+enum { BLOCK_ELEMENTS = GR_COMPARE_BLOCK };
 
 static double nan_value(void) { return (double)NAN; }
 
@@ -21,10 +21,13 @@ void gr_compare_begin(struct gr_comparison *comparison, const struct gr_buffer *
   result->different_count = 0;
   if (expect->kind == GR_EXPECT_LOAD) return;
   comparison->want = expect->value;
-  /* 0.1 means the f32 nearest to it where the buffer is f32: what a fill with 0.1 writes. */
   struct gr_element element;
-  if (expect->kind == GR_EXPECT_EQUALS && gr_type_is_float(buffer->type) &&
-      gr_number_to_element(expect->value, buffer->type, &element)) {
+  if (expect->kind != GR_EXPECT_EQUALS || !gr_number_to_element(expect->value, buffer->type, &element)) return;
+  size_t size = gr_type_size(buffer->type);
+  for (size_t i = 0; i < BLOCK_ELEMENTS; i++) memcpy(comparison->pattern + i * size, &element.bits, size);
+  comparison->has_pattern = true;
+  /* 0.1 means the f32 nearest to it where the buffer is f32: what a fill with 0.1 writes. */
+  if (gr_type_is_float(buffer->type)) {
     comparison->want = (struct gr_number){.is_real = true, .real = gr_element_to_double(buffer->type, &element.bits)};
   }
 }
@@ -162,16 +165,23 @@ static void compare_integers(struct gr_comparison *comparison, uint64_t first, u
   }
 }
 
+/* One block. `want` is null where one number stands for all. */
+typedef void compare_function(struct gr_comparison *comparison, uint64_t first, uint32_t count,
+                              const unsigned char *got, const unsigned char *want);
+
 void gr_compare_elements(struct gr_comparison *comparison, uint64_t first, uint64_t count, const void *got,
                          const void *want) {
   size_t size = gr_type_size(comparison->buffer->type);
-  bool is_float = gr_type_is_float(comparison->buffer->type);
+  compare_function *compare = gr_type_is_float(comparison->buffer->type) ? compare_reals : compare_integers;
   const unsigned char *got_bytes = got, *want_bytes = want;
   for (uint64_t done = 0; done < count;) {
     uint32_t block = count - done < BLOCK_ELEMENTS ? (uint32_t)(count - done) : BLOCK_ELEMENTS;
-    const unsigned char *wanted = want_bytes ? want_bytes + done * size : NULL;
-    if (is_float) compare_reals(comparison, first + done, block, got_bytes + done * size, wanted);
-    else compare_integers(comparison, first + done, block, got_bytes + done * size, wanted);
+    const unsigned char *wanted = want_bytes                ? want_bytes + done * size
+                                  : comparison->has_pattern ? comparison->pattern
+                                                            : NULL;
+    /* The same bytes are equal, NaN or not: the usual case, and a quick one. */
+    bool is_same = wanted && memcmp(got_bytes + done * size, wanted, block * size) == 0;
+    if (!is_same) compare(comparison, first + done, block, got_bytes + done * size, wanted);
     done += block;
   }
 }

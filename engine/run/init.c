@@ -29,11 +29,20 @@ static void philox(uint64_t seed, uint64_t block, uint32_t words[4]) {
   }
 }
 
-static uint64_t random_bits(uint64_t seed, uint64_t index) {
+/* Two elements share a block, so the last one is kept. */
+struct generator {
+  uint64_t seed;
+  uint64_t block; /* UINT64_MAX: none; no element has that one */
   uint32_t words[4];
-  philox(seed, index / 2, words);
-  uint32_t first = index % 2 == 0 ? 0 : 2;
-  return words[first] | (uint64_t)words[first + 1] << 32;
+};
+
+static uint64_t random_bits(struct generator *generator, uint64_t index) {
+  if (generator->block != index / 2) {
+    generator->block = index / 2;
+    philox(generator->seed, generator->block, generator->words);
+  }
+  const uint32_t *words = generator->words + (index % 2) * 2;
+  return words[0] | (uint64_t)words[1] << 32;
 }
 
 /* Rounded to nearest even; what is too large for the type becomes infinite. */
@@ -59,9 +68,13 @@ static gr_int128 integer_of(struct gr_number number) {
   return number.is_negative ? -(gr_int128)number.magnitude : (gr_int128)number.magnitude;
 }
 
-/* Little-endian, as every machine is that this runs on. */
+/* Little-endian, as every machine is that this runs on. Copies of constant size are single stores. */
 static void put(unsigned char *to, uint64_t at, size_t size, struct gr_element element) {
-  memcpy(to + at * size, &element.bits, size);
+  to += at * size;
+  if (size == 4) memcpy(to, &element.bits, 4);
+  else if (size == 8) memcpy(to, &element.bits, 8);
+  else if (size == 2) memcpy(to, &element.bits, 2);
+  else *to = (unsigned char)element.bits;
 }
 
 static void put_iota(const struct gr_buffer *buffer, uint64_t first, uint64_t count, unsigned char *to) {
@@ -86,8 +99,9 @@ static void put_random(const struct gr_buffer *buffer, uint64_t first, uint64_t 
   double low = gr_number_to_double(init->low), high = gr_number_to_double(init->high);
   gr_int128 integer_low = integer_of(init->low), extent = integer_of(init->high) - integer_low + 1;
   bool is_float = gr_type_is_float(buffer->type);
+  struct generator generator = {.seed = init->seed, .block = UINT64_MAX};
   for (uint64_t i = 0; i < count; i++) {
-    uint64_t bits = random_bits(init->seed, first + i);
+    uint64_t bits = random_bits(&generator, first + i);
     struct gr_element element;
     if (is_float) element = narrow(low + (high - low) * ((double)(bits >> 11) * 0x1p-53), buffer->type);
     else element.bits = (uint64_t)(integer_low + (gr_int128)(bits * (wide)extent >> 64));

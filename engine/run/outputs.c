@@ -138,6 +138,7 @@ static enum gr_status prepare(struct gr_run *run, uint32_t index, struct gr_file
   const struct gr_buffer *buffer = &run->pipeline->buffers[index];
   enum gr_status status = open_writer(run, buffer, writer);
   if (status == GR_OK) status = write_buffer(run, index, writer);
+  if (status == GR_OK) status = gr_file_writer_complete(writer, false, run->error);
   if (status != GR_ERR_IO) return status;
   return gr_data_locate(run->pipeline, buffer, buffer->save_mark, status, run->error);
 }

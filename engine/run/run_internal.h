@@ -68,12 +68,16 @@ enum gr_status gr_data_check_save(struct gr_memory *memory, const struct gr_pipe
 /* Holds the difference of any two 64-bit integers, and the sum of as many as a machine can address. */
 __extension__ typedef __int128 gr_int128;
 
+enum { GR_COMPARE_BLOCK = 512 }; /* elements that are looked at together */
+
 /* One buffer on its way against what it should be. Floats are compared as f64, integers exactly. */
 struct gr_comparison {
   const struct gr_buffer *buffer;
   struct gr_report_expect *result;
   struct gr_number first_got, first_want, worst_got, worst_want;
   struct gr_number want; /* EQUALS, SUM */
+  bool has_pattern;
+  unsigned char pattern[GR_COMPARE_BLOCK * sizeof(uint64_t)]; /* EQUALS: the element, many times */
   double sum, compensation, worst_difference;
   gr_int128 integer_sum;
   bool has_worst, is_worst_nan;

@@ -39,7 +39,8 @@ START_TEST(answers_are_those_of_brute_force) {
     closure_of_dag(dag, &closure);
     for (uint32_t a = 0; a < count; a++) {
       for (uint32_t b = 0; b < count; b++) {
-        ck_assert_int_eq(gr_reach_path(reach, a, b), a == b || closure.reaches[a][b] ? GR_REACH_YES : GR_REACH_NO);
+        enum gr_reach_answer expected = a == b || closure.reaches[a][b] ? GR_REACH_YES : GR_REACH_NO;
+        if (gr_reach_path(reach, a, b) != expected) ck_abort_msg("seed %u: from %u to %u", (unsigned)seed, a, b);
       }
     }
     gr_reach_destroy(reach);
@@ -63,7 +64,8 @@ START_TEST(a_spent_budget_never_lies) {
           unknown_count++;
           continue;
         }
-        ck_assert_int_eq(answer == GR_REACH_YES, a == b || closure.reaches[a][b]);
+        bool expected = a == b || closure.reaches[a][b];
+        if ((answer == GR_REACH_YES) != expected) ck_abort_msg("seed %u: from %u to %u", (unsigned)seed, a, b);
         known_count++;
       }
     }
@@ -86,11 +88,13 @@ START_TEST(long_chains_and_wide_fans_need_no_walk) {
     struct gr_dag *dag = NULL;
     ck_assert_int_eq(gr_dag_from_edges(&memory, count, edges, count - 1, &dag, NULL), GR_OK);
     struct gr_reach *reach = gr_reach_create(&memory, dag, 0);
+    uint32_t wrong = 0;
     for (uint32_t i = 1; i + 1 < count; i++) {
-      ck_assert_int_eq(gr_reach_path(reach, 0, i), GR_REACH_YES);
-      ck_assert_int_eq(gr_reach_path(reach, i, 0), GR_REACH_NO);
-      ck_assert_int_eq(gr_reach_path(reach, i, i + 1), shape == 0 ? GR_REACH_YES : GR_REACH_NO);
+      wrong += gr_reach_path(reach, 0, i) != GR_REACH_YES;
+      wrong += gr_reach_path(reach, i, 0) != GR_REACH_NO;
+      wrong += gr_reach_path(reach, i, i + 1) != (shape == 0 ? GR_REACH_YES : GR_REACH_NO);
     }
+    ck_assert_uint_eq(wrong, 0);
     gr_reach_destroy(reach);
     gr_dag_destroy(dag);
   }

@@ -1,4 +1,4 @@
-#include <time.h>
+#include <sys/resource.h>
 
 #include "tests/unit/run/support.h"
 
@@ -64,6 +64,13 @@ START_TEST(no_replay_is_no_run) {
 }
 END_TEST
 
+/* Of the words 7, 10, 13, ... in the first buffer. */
+static uint64_t count_wrong(uint64_t count) {
+  uint64_t wrong = 0;
+  for (uint64_t i = 0; i < count; i++) wrong += word_at(0, i) != 7 + 3 * i;
+  return wrong;
+}
+
 /* A chunk is 4 MiB: what is loaded, compared and saved is larger, and ends in the middle of one. */
 START_TEST(data_of_many_chunks) {
   uint64_t count = 3000001;
@@ -76,7 +83,7 @@ START_TEST(data_of_many_chunks) {
     begin();
     executable->has_addresses = direct;
     ck_assert_int_eq(run_with(&(struct gr_run_settings){.repeat = 1}), GR_OK);
-    for (uint64_t i = 0; i < count; i++) ck_assert_uint_eq(word_at(0, i), 7 + 3 * i);
+    ck_assert_uint_eq(count_wrong(count), 0);
     ck_assert_uint_eq(report.saved_count, 1);
     end();
   }
@@ -86,7 +93,7 @@ START_TEST(data_of_many_chunks) {
   expect->path = "big.bin";
   begin();
   ck_assert_int_eq(run_with(&(struct gr_run_settings){.repeat = 1}), GR_OK);
-  for (uint64_t i = 0; i < count; i++) ck_assert_uint_eq(word_at(0, i), 7 + 3 * i);
+  ck_assert_uint_eq(count_wrong(count), 0);
   ck_assert_uint_eq(report.expect_count, 1);
   ck_assert(report.expects[0].is_met);
   end();
@@ -313,6 +320,48 @@ START_TEST(nth_allocation_fails) {
 }
 END_TEST
 
+/* More outputs than a process may have open files. */
+START_TEST(many_saves) {
+  static struct gr_buffer buffers[300];
+  static char names[300][16];
+  struct rlimit limit;
+  ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  limit.rlim_cur = 64;
+  ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+  struct gr_buffer *first = add_vector("x", GR_TYPE_U32, 1);
+  give_init(first, GR_INIT_ZEROS);
+  for (uint32_t i = 0; i < 300; i++) {
+    snprintf(names[i], sizeof names[i], "%u.npy", i);
+    buffers[i] = *first;
+    buffers[i].save = names[i];
+  }
+  struct gr_executable many = {.pipeline = &world.pipeline};
+  world.pipeline.buffers = buffers;
+  world.pipeline.buffer_count = 300;
+  uint32_t word = 0;
+  executable = &many;
+  gr_report_init(&report, &world.memory);
+  many.only = (unsigned char *)&word;
+  ck_assert_int_eq(run_with(&(struct gr_run_settings){.repeat = 1}), GR_OK);
+  ck_assert_uint_eq(report.saved_count, 300);
+  ck_assert_uint_eq(count_files(), 300);
+  /* The last one cannot be written: none of the others is replaced, and no temporary file stays. */
+  word = 7;
+  buffers[299].save = "d.npy";
+  ck_assert_int_eq(mkdir(path_of("d.npy"), 0700), 0);
+  for (uint32_t i = 0; i < 300; i++) buffers[i].init = NULL;
+  ck_assert_int_eq(run_with(&(struct gr_run_settings){.repeat = 1}), GR_ERR_IO);
+  ck_assert_ptr_nonnull(strstr(error.message, "d.npy\": it is a directory"));
+  ck_assert_uint_eq(report.saved_count, 0);
+  ck_assert_uint_eq(count_files(), 301);
+  struct gr_file_bytes bytes = {0};
+  ck_assert_int_eq(gr_file_read(&world.memory, path_of("0.npy"), NULL, &bytes, NULL), GR_OK);
+  ck_assert_int_eq(memcmp(bytes.bytes + bytes.length - 4, "\0\0\0", 4), 0);
+  gr_file_bytes_release(&bytes);
+  gr_report_release(&report);
+}
+END_TEST
+
 /* What was saved is what NumPy would write, and what this loads again. */
 START_TEST(saved_bytes) {
   static const char expected[] =
@@ -351,6 +400,7 @@ int main(void) {
   tcase_add_test(cases, progress_is_told_now_and_then);
   tcase_add_test(cases, nth_call_of_the_backend_fails);
   tcase_add_test(cases, nth_allocation_fails);
+  tcase_add_test(cases, many_saves);
   tcase_add_test(cases, saved_bytes);
   suite_add_tcase(suite, cases);
   SRunner *runner = srunner_create(suite);

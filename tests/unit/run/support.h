@@ -157,6 +157,7 @@ static inline void write_npy(const char *name, int version, const char *text, co
 struct gr_executable {
   const struct gr_pipeline *pipeline;
   unsigned char *bytes[WORLD_BUFFER_MAX];
+  unsigned char *only;   /* where set, the bytes of every buffer */
   bool has_addresses;    /* buffers may be touched directly */
   uint64_t call_count;   /* of write, read, launch and wait */
   uint64_t fail_at;      /* this one fails; 0: none */
@@ -165,6 +166,10 @@ struct gr_executable {
   bool waits_for_ever;   /* until told to stop */
   bool node_fails;       /* in `wait` */
 };
+
+static inline unsigned char *bytes_of(const struct gr_executable *executable, uint32_t buffer_index) {
+  return executable->only ? executable->only : executable->bytes[buffer_index];
+}
 
 static inline enum gr_status count_call(struct gr_executable *executable, struct gr_error *error) {
   if (++executable->call_count != executable->fail_at) return GR_OK;
@@ -175,7 +180,7 @@ static inline enum gr_status fake_write(struct gr_executable *executable, uint32
                                         const void *from, uint64_t size_bytes, struct gr_error *error) {
   GR_RETURN_IF_FAILED(count_call(executable, error));
   ck_assert_uint_le(offset_bytes + size_bytes, executable->pipeline->buffers[buffer_index].size_bytes);
-  memcpy(executable->bytes[buffer_index] + offset_bytes, from, size_bytes);
+  memcpy(bytes_of(executable, buffer_index) + offset_bytes, from, size_bytes);
   return GR_OK;
 }
 
@@ -183,12 +188,12 @@ static inline enum gr_status fake_read(struct gr_executable *executable, uint32_
                                        void *to, uint64_t size_bytes, struct gr_error *error) {
   GR_RETURN_IF_FAILED(count_call(executable, error));
   ck_assert_uint_le(offset_bytes + size_bytes, executable->pipeline->buffers[buffer_index].size_bytes);
-  memcpy(to, executable->bytes[buffer_index] + offset_bytes, size_bytes);
+  memcpy(to, bytes_of(executable, buffer_index) + offset_bytes, size_bytes);
   return GR_OK;
 }
 
 static inline void *fake_address(struct gr_executable *executable, uint32_t buffer_index) {
-  return executable->has_addresses ? executable->bytes[buffer_index] : NULL;
+  return executable->has_addresses ? bytes_of(executable, buffer_index) : NULL;
 }
 
 static inline enum gr_status fake_launch(struct gr_executable *executable, const struct gr_wait_options *options,
