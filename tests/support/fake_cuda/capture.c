@@ -157,8 +157,8 @@ static void add_nodes(struct fake_list *to, const struct fake_list *nodes) {
   }
 }
 
-/* A stream is joined where each node that its next one would depend on has a successor, or was dropped by hand, or is among
- * what the origin's next one would depend on. */
+/* A stream is joined where each node that its next one would depend on has a successor, or was dropped by hand, or is
+ * among what the origin's next one would depend on. */
 static bool is_joined(const struct fake_capture *capture) {
   const struct fake_member *origin = capture->origin->member;
   uint64_t mark = fake_graph_mark(&origin->nodes);
@@ -276,8 +276,8 @@ static cudaError_t get_info(struct CUstream_st *stream, unsigned long long *id, 
 }
 
 cudaError_t cudaStreamGetCaptureInfo(cudaStream_t handle, enum cudaStreamCaptureStatus *status, unsigned long long *id,
-                                     cudaGraph_t *graph, const cudaGraphNode_t **nodes,
-                                     const cudaGraphEdgeData **edges, size_t *count) {
+                                     cudaGraph_t *graph, const cudaGraphNode_t **nodes, const cudaGraphEdgeData **edges,
+                                     size_t *count) {
   struct fake_call call;
   if (!fake_enter(&call, __func__, FAKE_NEEDS_CONTEXT)) return call.code;
   struct CUstream_st *stream = fake_stream_of(handle);

@@ -42,7 +42,8 @@ static enum fake_memory_kind kind_of(const void *address) {
   return allocation == NULL ? FAKE_PAGEABLE : allocation->kind;
 }
 
-/* CUDA knows where an address lies, and so refuses only what the kind says of pageable memory; the rest is a complaint. */
+/* CUDA knows where an address lies, and so refuses only what the kind says of pageable memory; the rest is a complaint.
+ */
 static cudaError_t check_kind(const struct transfer *copy) {
   if ((unsigned)copy->kind > cudaMemcpyDefault) return cudaErrorInvalidMemcpyDirection;
   if (copy->kind == cudaMemcpyDefault) return cudaSuccess;

@@ -1,6 +1,5 @@
 /* Versions, devices, names of codes. */
-#include <string.h>
-
+#include "tests/support/fake_cuda/error_texts.h"
 #include "tests/support/fake_cuda/fake_cuda_internal.h"
 
 cudaError_t cudaDriverGetVersion(int *version) {
@@ -59,40 +58,23 @@ cudaError_t cudaDeviceSynchronize(void) {
   return fake_leave(&call, code);
 }
 
-struct name_row {
+struct error_row {
   cudaError_t code;
   const char *name;
+  const char *text;
 };
-#define ROW(name, number) {name, #name},
-static const struct name_row name_rows[] = {FAKE_CUDA_ERRORS(ROW)};
+#define ROW(name, text) {name, #name, text},
+static const struct error_row error_rows[] = {FAKE_CUDA_ERROR_TEXTS(ROW)};
 #undef ROW
 
-const char *cudaGetErrorName(cudaError_t error) {
-  for (size_t i = 0; i < sizeof name_rows / sizeof *name_rows; i++) {
-    if (name_rows[i].code == error) return name_rows[i].name;
+static const struct error_row *error_row_of(cudaError_t error) {
+  static const struct error_row unknown = {cudaErrorUnknown, "unrecognized error code", "unrecognized error code"};
+  for (size_t i = 0; i < sizeof error_rows / sizeof *error_rows; i++) {
+    if (error_rows[i].code == error) return &error_rows[i];
   }
-  return "unrecognized error code";
+  return &unknown;
 }
 
-const char *cudaGetErrorString(cudaError_t error) {
-  switch (error) {
-    case cudaSuccess:
-      return "no error";
-    case cudaErrorInvalidValue:
-      return "invalid argument";
-    case cudaErrorMemoryAllocation:
-      return "out of memory";
-    case cudaErrorIllegalAddress:
-      return "an illegal memory access was encountered";
-    case cudaErrorMisalignedAddress:
-      return "misaligned address";
-    case cudaErrorLaunchFailure:
-      return "unspecified launch failure";
-    case cudaErrorNoDevice:
-      return "no CUDA-capable device is detected";
-    case cudaErrorInsufficientDriver:
-      return "CUDA driver version is insufficient for CUDA runtime version";
-    default:
-      return cudaGetErrorName(error);
-  }
-}
+const char *cudaGetErrorName(cudaError_t error) { return error_row_of(error)->name; }
+
+const char *cudaGetErrorString(cudaError_t error) { return error_row_of(error)->text; }

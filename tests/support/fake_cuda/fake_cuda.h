@@ -1,6 +1,6 @@
-/* The part of the CUDA runtime's interface that the CUDA back end and its tests use, so that both build where there is no
- * toolkit. Names, values and signatures are CUDA's (13.0); a test compares them with the toolkit's header where there is
- * one. Structs hold only the members in use, and enums only the values.
+/* The part of the CUDA runtime's interface that the CUDA back end and its tests use, so that both build where there is
+ * no toolkit. Names, values and signatures are CUDA's (13.0); a test compares them with the toolkit's header where
+ * there is one. Structs hold only the members in use, and enums only the values.
  *
  * With FAKE_CUDA_COMPARE the types come from the toolkit, and the prototypes below are redeclarations of its own. */
 #ifndef GRAPHRUN_TESTS_SUPPORT_FAKE_CUDA_FAKE_CUDA_H
@@ -68,60 +68,60 @@
   X(cudaErrorUnknown, 999)
 
 /* Other constants: name, value. */
-#define FAKE_CUDA_CONSTANTS(X)               \
-  X(cudaMemcpyHostToHost, 0)                 \
-  X(cudaMemcpyHostToDevice, 1)               \
-  X(cudaMemcpyDeviceToHost, 2)               \
-  X(cudaMemcpyDeviceToDevice, 3)             \
-  X(cudaMemcpyDefault, 4)                    \
-  X(cudaStreamCaptureModeGlobal, 0)          \
-  X(cudaStreamCaptureModeThreadLocal, 1)     \
-  X(cudaStreamCaptureModeRelaxed, 2)         \
-  X(cudaStreamCaptureStatusNone, 0)          \
-  X(cudaStreamCaptureStatusActive, 1)        \
-  X(cudaStreamCaptureStatusInvalidated, 2)   \
-  X(cudaStreamAddCaptureDependencies, 0)     \
-  X(cudaStreamSetCaptureDependencies, 1)     \
-  X(cudaDevAttrManagedMemory, 83)            \
-  X(cudaHostAllocPortable, 0x01)             \
-  X(cudaHostAllocMapped, 0x02)               \
-  X(cudaStreamDefault, 0x00)                 \
-  X(cudaStreamNonBlocking, 0x01)             \
-  X(cudaEventDefault, 0x00)                  \
-  X(cudaEventDisableTiming, 0x02)            \
-  X(cudaEventRecordExternal, 0x01)           \
-  X(cudaEventWaitExternal, 0x01)             \
+#define FAKE_CUDA_CONSTANTS(X)             \
+  X(cudaMemcpyHostToHost, 0)               \
+  X(cudaMemcpyHostToDevice, 1)             \
+  X(cudaMemcpyDeviceToHost, 2)             \
+  X(cudaMemcpyDeviceToDevice, 3)           \
+  X(cudaMemcpyDefault, 4)                  \
+  X(cudaStreamCaptureModeGlobal, 0)        \
+  X(cudaStreamCaptureModeThreadLocal, 1)   \
+  X(cudaStreamCaptureModeRelaxed, 2)       \
+  X(cudaStreamCaptureStatusNone, 0)        \
+  X(cudaStreamCaptureStatusActive, 1)      \
+  X(cudaStreamCaptureStatusInvalidated, 2) \
+  X(cudaStreamAddCaptureDependencies, 0)   \
+  X(cudaStreamSetCaptureDependencies, 1)   \
+  X(cudaDevAttrManagedMemory, 83)          \
+  X(cudaHostAllocPortable, 0x01)           \
+  X(cudaHostAllocMapped, 0x02)             \
+  X(cudaStreamDefault, 0x00)               \
+  X(cudaStreamNonBlocking, 0x01)           \
+  X(cudaEventDefault, 0x00)                \
+  X(cudaEventDisableTiming, 0x02)          \
+  X(cudaEventRecordExternal, 0x01)         \
+  X(cudaEventWaitExternal, 0x01)           \
   X(cudaMemAttachGlobal, 0x01)
 
 /* Members in use: struct, member, type. */
-#define FAKE_CUDA_MEMBERS(X)                          \
-  X(struct cudaDeviceProp, name, char[256])           \
-  X(struct cudaDeviceProp, totalGlobalMem, size_t)    \
-  X(struct cudaDeviceProp, memPitch, size_t)          \
-  X(struct cudaDeviceProp, major, int)                \
-  X(struct cudaDeviceProp, minor, int)                \
-  X(struct cudaDeviceProp, multiProcessorCount, int)  \
-  X(struct cudaDeviceProp, canMapHostMemory, int)     \
-  X(struct cudaDeviceProp, managedMemory, int)        \
-  X(dim3, x, unsigned int)                            \
-  X(dim3, y, unsigned int)                            \
-  X(dim3, z, unsigned int)                            \
-  X(struct cudaExtent, width, size_t)                 \
-  X(struct cudaExtent, height, size_t)                \
-  X(struct cudaExtent, depth, size_t)                 \
-  X(struct cudaPitchedPtr, ptr, void *)               \
-  X(struct cudaPitchedPtr, pitch, size_t)             \
-  X(struct cudaPitchedPtr, xsize, size_t)             \
-  X(struct cudaPitchedPtr, ysize, size_t)             \
+#define FAKE_CUDA_MEMBERS(X)                                 \
+  X(struct cudaDeviceProp, name, char[256])                  \
+  X(struct cudaDeviceProp, totalGlobalMem, size_t)           \
+  X(struct cudaDeviceProp, memPitch, size_t)                 \
+  X(struct cudaDeviceProp, major, int)                       \
+  X(struct cudaDeviceProp, minor, int)                       \
+  X(struct cudaDeviceProp, multiProcessorCount, int)         \
+  X(struct cudaDeviceProp, canMapHostMemory, int)            \
+  X(struct cudaDeviceProp, managedMemory, int)               \
+  X(dim3, x, unsigned int)                                   \
+  X(dim3, y, unsigned int)                                   \
+  X(dim3, z, unsigned int)                                   \
+  X(struct cudaExtent, width, size_t)                        \
+  X(struct cudaExtent, height, size_t)                       \
+  X(struct cudaExtent, depth, size_t)                        \
+  X(struct cudaPitchedPtr, ptr, void *)                      \
+  X(struct cudaPitchedPtr, pitch, size_t)                    \
+  X(struct cudaPitchedPtr, xsize, size_t)                    \
+  X(struct cudaPitchedPtr, ysize, size_t)                    \
   X(struct cudaMemcpy3DParms, srcPtr, struct cudaPitchedPtr) \
   X(struct cudaMemcpy3DParms, dstPtr, struct cudaPitchedPtr) \
   X(struct cudaMemcpy3DParms, extent, struct cudaExtent)     \
   X(struct cudaMemcpy3DParms, kind, enum cudaMemcpyKind)     \
-  X(cudaLaunchConfig_t, gridDim, dim3)                \
-  X(cudaLaunchConfig_t, blockDim, dim3)               \
-  X(cudaLaunchConfig_t, dynamicSmemBytes, size_t)     \
-  X(cudaLaunchConfig_t, stream, cudaStream_t)         \
-  X(struct cudaFuncAttributes, binaryVersion, int)    \
+  X(cudaLaunchConfig_t, gridDim, dim3)                       \
+  X(cudaLaunchConfig_t, blockDim, dim3)                      \
+  X(cudaLaunchConfig_t, dynamicSmemBytes, size_t)            \
+  X(cudaLaunchConfig_t, stream, cudaStream_t)                \
+  X(struct cudaFuncAttributes, binaryVersion, int)           \
   X(struct cudaFuncAttributes, maxThreadsPerBlock, int)
 
 #ifdef FAKE_CUDA_COMPARE
@@ -290,8 +290,8 @@ cudaError_t cudaLibraryEnumerateKernels(cudaKernel_t *kernels, unsigned int numK
 cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph, const cudaGraphNode_t *pDependencies,
                                   size_t numDependencies);
 cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *numNodes);
-cudaError_t cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t *from, cudaGraphNode_t *to, cudaGraphEdgeData *edgeData,
-                              size_t *numEdges);
+cudaError_t cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t *from, cudaGraphNode_t *to,
+                              cudaGraphEdgeData *edgeData, size_t *numEdges);
 cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t *pDependencies,
                                          cudaGraphEdgeData *edgeData, size_t *pNumDependencies);
 cudaError_t cudaGraphDestroy(cudaGraph_t graph);

@@ -1,14 +1,14 @@
 /* What a test tells the double of the CUDA runtime, and what it can ask it.
  *
- * The double keeps CUDA's rules: each was read off an H200 (tests/unit/fake_cuda/rules_test.c runs the same checks against
- * the double and against a GPU). What a GPU may do in several ways, it does in a way that a seed chooses: work that was put
- * into streams waits until a call forces it, then it runs in any order that streams, events and edges allow. So a missing
- * edge, join or wait gives a wrong answer under some seed.
+ * The double keeps CUDA's rules: each was read off an H200 (tests/unit/fake_cuda/rules_test.c runs the same checks
+ * against the double and against a GPU). What a GPU may do in several ways, it does in a way that a seed chooses: work
+ * that was put into streams waits until a call forces it, then it runs in any order that streams, events and edges
+ * allow. So a missing edge, join or wait gives a wrong answer under some seed.
  *
  * Device memory has addresses that the host cannot touch: using one outside a copy or a kernel is a segmentation fault.
  *
- * Wrong uses that a real GPU lets pass (a copy's kind that does not fit its pointers, a kernel on pinned memory that was not
- * mapped, a handle used after its end) are noted as complaints; a test should end with none.
+ * Wrong uses that a real GPU lets pass (a copy's kind that does not fit its pointers, a kernel on pinned memory that
+ * was not mapped, a handle used after its end) are noted as complaints; a test should end with none.
  *
  * All functions here may be called from any thread unless they say otherwise. */
 #ifndef GRAPHRUN_TESTS_SUPPORT_FAKE_CUDA_FAKE_CUDA_CONTROL_H
@@ -27,8 +27,8 @@
  * current device is 0 and its last error is cleared. No other thread may be inside a call; all handles die. */
 void fake_cuda_reset(void);
 
-/* Seed 0: nothing runs before it is asked for, then in the order of issue. Any other: a legal order, at a legal time, that
- * the seed chooses. Counts from the next work on. */
+/* Seed 0: nothing runs before it is asked for, then in the order of issue. Any other: a legal order, at a legal time,
+ * that the seed chooses. Counts from the next work on. */
 void fake_cuda_set_seed(uint64_t seed);
 
 /* --- Devices and driver --- */
@@ -37,7 +37,8 @@ enum { FAKE_CUDA_DEVICE_MAX = 8 };
 
 /* 0 to FAKE_CUDA_DEVICE_MAX; with 0 every call says cudaErrorNoDevice. Before any use of the devices. */
 void fake_cuda_set_device_count(int count);
-/* What cudaGetDeviceProperties gives, to be changed in place; totalGlobalMem is also the limit of the device's memory. */
+/* What cudaGetDeviceProperties gives, to be changed in place; totalGlobalMem is also the limit of the device's memory.
+ */
 struct cudaDeviceProp *fake_cuda_properties(int device);
 /* Bytes that cudaHostAlloc gives in all; 64 GiB at first. */
 void fake_cuda_set_pinned_limit(size_t bytes);
@@ -82,19 +83,20 @@ void *fake_cuda_at(const void *device_address, size_t size_bytes);
 void *fake_cuda_peek(const void *device_address);
 
 /* The bytes of an image that cudaLibraryLoadData takes here: the names of its entries, each followed by "\n". Real fat
- * binaries, cubins and PTX are taken too, and hold every known kernel. What is neither is loaded without complaint, as CUDA
- * does, and its kernels cannot be got (cudaErrorInvalidKernelImage). */
+ * binaries, cubins and PTX are taken too, and hold every known kernel. What is neither is loaded without complaint, as
+ * CUDA does, and its kernels cannot be got (cudaErrorInvalidKernelImage). */
 #define FAKE_CUDA_IMAGE(entries) "fake_cuda image\n" entries
 
 /* --- Failures --- */
 
-/* The n-th call from now on (1 is the next one) gives `code` and does nothing else, but that what releases or ends something
- * still does so. 0: none. A code that marks a lost context loses the device too. A failed call inside a capture does not
- * invalidate it. Not counted: cudaGetLastError, cudaPeekAtLastError, names and versions. */
+/* The n-th call from now on (1 is the next one) gives `code` and does nothing else, but that what releases or ends
+ * something still does so. 0: none. A code that marks a lost context loses the device too. A failed call inside a
+ * capture does not invalidate it. Not counted: cudaGetLastError, cudaPeekAtLastError, names and versions. */
 void fake_cuda_fail_call(uint64_t nth, cudaError_t code);
 /* The same for calls of one function. Replaces what was set for any function. */
 void fake_cuda_fail_function(const char *function, uint64_t nth, cudaError_t code);
-/* The function whose call was failed, or null where none was yet. */
+/* The function whose call was failed by the latest order, or null where none was yet: the sign to stop counting n up.
+ */
 const char *fake_cuda_failed_function(void);
 
 /* The n-th run of that kernel from now on (1 is the next one) does nothing and loses the device. */
@@ -109,8 +111,8 @@ void fake_cuda_hang_kernel(const char *entry);
 void fake_cuda_release_hung(void);
 /* How many are hanging right now. */
 uint32_t fake_cuda_hung_count(void);
-/* A call that waits for a hanging kernel for longer than this gives up with a complaint and cudaErrorLaunchTimeout, where a
- * real one would wait for ever; 20 seconds at first. */
+/* A call that waits for a hanging kernel for longer than this gives up with a complaint and cudaErrorLaunchTimeout,
+ * where a real one would wait for ever; 20 seconds at first. */
 void fake_cuda_set_patience_ms(uint64_t milliseconds);
 
 /* --- What happened --- */

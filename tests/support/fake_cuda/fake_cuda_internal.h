@@ -31,7 +31,7 @@ enum fake_memory_kind { FAKE_PAGEABLE, FAKE_DEVICE, FAKE_PINNED, FAKE_MAPPED, FA
 struct fake_allocation {
   uintptr_t base; /* the address that the program has */
   size_t size_bytes;
-  size_t reserved_bytes; /* of address space; device memory and aliases of mapped memory */
+  size_t reserved_bytes;  /* of address space; device memory and aliases of mapped memory */
   unsigned char *backing; /* where the bytes are; null once freed */
   enum fake_memory_kind kind;
   int device;
@@ -40,7 +40,8 @@ struct fake_allocation {
 
 /* The allocation that holds the address, freed device memory too; null: the program's own memory. */
 struct fake_allocation *fake_memory_find(const void *address);
-/* Where the bytes are; null and a complaint where they are not all in the one live allocation that the address is in. */
+/* Where the bytes are; null and a complaint where they are not all in the one live allocation that the address is in.
+ */
 unsigned char *fake_memory_bytes(const void *address, size_t size_bytes);
 bool fake_memory_is_range(const void *address, size_t size_bytes);
 void fake_memory_reset(void);
@@ -71,8 +72,8 @@ struct fake_place {
 struct CUkern_st {
   char *name;
   struct CUlib_st *library;
-  const struct gr_kernel *builtin;        /* of the catalogue, or null */
-  const struct fake_cuda_kernel *custom;  /* a test's own, or null */
+  const struct gr_kernel *builtin;       /* of the catalogue, or null */
+  const struct fake_cuda_kernel *custom; /* a test's own, or null */
 };
 
 struct fake_operation {
@@ -112,26 +113,26 @@ struct fake_work {
   enum fake_work_state state;
   struct fake_operation *operation;
   int device;
-  uint64_t sequence; /* order of issue */
-  uint64_t key;      /* order among those that are ready */
-  uint64_t done_ns;  /* on the device's clock */
-  size_t missing;    /* predecessors not done */
+  uint64_t sequence;              /* order of issue */
+  uint64_t key;                   /* order among those that are ready */
+  uint64_t done_ns;               /* on the device's clock */
+  size_t missing;                 /* predecessors not done */
   struct fake_list before, after; /* `before` is held until done */
-  uint64_t seen;     /* mark of the walk that visited it last */
-  size_t next_before; /* of that walk */
-  bool was_released; /* of a hang */
+  uint64_t seen;                  /* mark of the walk that visited it last */
+  size_t next_before;             /* of that walk */
+  bool was_released;              /* of a hang */
 };
 
 /* Puts work behind what `before` names (null and done entries are fine); the caller gets a reference. */
 struct fake_work *fake_work_add(struct fake_operation *operation, int device, struct fake_work *const *before,
                                 size_t before_count);
 struct fake_work *fake_work_hold(struct fake_work *work);
-void fake_work_drop(struct fake_work *work); /* null is fine */
+void fake_work_drop(struct fake_work *work);          /* null is fine */
 bool fake_work_is_done(const struct fake_work *work); /* of null: true */
 /* Lets some work run that need not, as a real device would while the host goes on. */
 void fake_work_drift(void);
-/* Runs what `work` needs; returns when it is done, its device is lost, or patience is over (false). May let go of the lock
- * for a while. */
+/* Runs what `work` needs; returns when it is done, its device is lost, or patience is over (false). May let go of the
+ * lock for a while. */
 bool fake_work_finish(struct fake_work *work, const char *caller);
 /* Runs a part of it, at least one piece where one can run. */
 void fake_work_progress(struct fake_work *work);
@@ -161,10 +162,10 @@ struct CUevent_st {
   bool is_dead;
   unsigned int flags;
   int device;
-  struct fake_work *work;        /* behind which it was recorded last; null: never */
-  struct fake_capture *capture;  /* recorded in this live capture … */
-  bool is_orphan;                /* … or in one that has ended */
-  struct fake_list nodes;        /* behind these nodes of it */
+  struct fake_work *work;       /* behind which it was recorded last; null: never */
+  struct fake_capture *capture; /* recorded in this live capture … */
+  bool is_orphan;               /* … or in one that has ended */
+  struct fake_list nodes;       /* behind these nodes of it */
 };
 
 /* The stream of a handle: 0 is the current device's legacy stream. Null for a dead one, with a complaint. */

@@ -55,6 +55,7 @@ static void order_failure(const char *function, uint64_t nth, cudaError_t code) 
   fake_lock();
   set_name(failure.function, sizeof failure.function, function);
   failure.left = nth;
+  failure.failed[0] = '\0';
   failure.code = code;
   fake_unlock();
 }

@@ -164,7 +164,8 @@ cudaError_t cudaLibraryGetKernel(cudaKernel_t *made, cudaLibrary_t library, cons
 
 /* --- Which entries a whole catalogue has: those that some call could ask for --- */
 
-static void add_launches(struct CUlib_st *library, const struct gr_kernel *kernel, const struct gr_kernel_frame *frame) {
+static void add_launches(struct CUlib_st *library, const struct gr_kernel *kernel,
+                         const struct gr_kernel_frame *frame) {
   struct gr_kernel_launch launches[GR_KERNEL_LAUNCH_MAX] = {0};
   uint32_t count = kernel->launches(kernel, frame, launches);
   for (uint32_t i = 0; i < count && i < GR_KERNEL_LAUNCH_MAX; i++) {
@@ -173,7 +174,8 @@ static void add_launches(struct CUlib_st *library, const struct gr_kernel *kerne
   }
 }
 
-/* Types as the first buffer and the others have them, and a few shapes in which kernels choose between their entries. */
+/* Types as the first buffer and the others have them, and a few shapes in which kernels choose between their entries.
+ */
 static void add_entries_of(struct CUlib_st *library, const struct gr_kernel *kernel) {
   static const uint64_t shapes[][2] = {{1, 1}, {3, 3}, {1, 1 << 20}, {1 << 20, 3}, {4096, 4096}, {7, 1 << 20}};
   struct gr_kernel_frame frame = {.argument_count = kernel->parameter_count};
@@ -290,13 +292,13 @@ static void copy_arguments(struct fake_operation *operation, void **arguments) {
   }
 }
 
-static struct fake_operation *make_launch(struct CUkern_st *kernel, const cudaLaunchConfig_t *config, void **arguments) {
+static struct fake_operation *make_launch(struct CUkern_st *kernel, const cudaLaunchConfig_t *config,
+                                          void **arguments) {
   struct fake_operation *operation = fake_operation_make(FAKE_KERNEL);
   operation->kernel = kernel;
   operation->entry = fake_allocate(strlen(kernel->name) + 1);
   strcpy(operation->entry, kernel->name);
-  operation->geometry =
-      (struct fake_cuda_geometry){config->gridDim, config->blockDim, config->dynamicSmemBytes};
+  operation->geometry = (struct fake_cuda_geometry){config->gridDim, config->blockDim, config->dynamicSmemBytes};
   copy_arguments(operation, arguments);
   return operation;
 }

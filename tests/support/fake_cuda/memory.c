@@ -1,6 +1,6 @@
-/* Allocations: device memory at addresses that the host cannot touch, its bytes elsewhere; page-locked and managed memory
- * where the host sees them. Freed device addresses are never given out again before the next reset, so that late uses of
- * them are found. */
+/* Allocations: device memory at addresses that the host cannot touch, its bytes elsewhere; page-locked and managed
+ * memory where the host sees them. Freed device addresses are never given out again before the next reset, so that late
+ * uses of them are found. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

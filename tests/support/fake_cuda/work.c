@@ -1,4 +1,5 @@
-/* Work and when it runs: every piece waits for those before it; which of the others comes next, and when, the seed says. */
+/* Work and when it runs: every piece waits for those before it; which of the others comes next, and when, the seed
+ * says. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

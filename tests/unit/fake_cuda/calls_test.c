@@ -50,105 +50,105 @@ struct row {
 
 #define OK cudaSuccess
 #define BAD cudaErrorInvalidValue
-#define CALLS(X)                                                                       \
-  /* CUDA knows where an address lies; what the kind says counts only for pageable memory. */ \
-  X(OK, cudaMemcpyAsync(F device, F pinned, 16, H2D, F origin))                        \
-  X(OK, cudaMemcpyAsync(F device, F other, 16, D2D, F origin))                         \
-  X(OK, cudaMemcpyAsync(F pinned, F device, 16, D2H, F origin))                        \
-  X(OK, cudaMemcpyAsync(F device, fixture_pageable, 16, H2D, F origin))                \
-  X(OK, cudaMemcpyAsync(fixture_pageable, F device, 16, D2H, F origin))                \
-  X(OK, cudaMemcpyAsync(fixture_pageable, F pinned, 16, H2H, F origin))                \
-  X(OK, cudaMemcpyAsync(F managed, F device, 16, D2H, F origin))                       \
-  X(OK, cudaMemcpyAsync(F managed, F device, 16, D2D, F origin))                       \
-  X(OK, cudaMemcpyAsync(F mapped, F device, 16, cudaMemcpyDefault, F origin))          \
-  X(BAD, cudaMemcpyAsync(fixture_pageable, fixture_pageable + 64, 16, D2D, F origin))  \
-  X(BAD, cudaMemcpyAsync(fixture_pageable, fixture_pageable + 64, 16, H2D, F origin))  \
-  X(BAD, cudaMemcpyAsync(F device, fixture_pageable, 16, D2H, F origin))               \
+#define CALLS(X)                                                                                                \
+  /* CUDA knows where an address lies; what the kind says counts only for pageable memory. */                   \
+  X(OK, cudaMemcpyAsync(F device, F pinned, 16, H2D, F origin))                                                 \
+  X(OK, cudaMemcpyAsync(F device, F other, 16, D2D, F origin))                                                  \
+  X(OK, cudaMemcpyAsync(F pinned, F device, 16, D2H, F origin))                                                 \
+  X(OK, cudaMemcpyAsync(F device, fixture_pageable, 16, H2D, F origin))                                         \
+  X(OK, cudaMemcpyAsync(fixture_pageable, F device, 16, D2H, F origin))                                         \
+  X(OK, cudaMemcpyAsync(fixture_pageable, F pinned, 16, H2H, F origin))                                         \
+  X(OK, cudaMemcpyAsync(F managed, F device, 16, D2H, F origin))                                                \
+  X(OK, cudaMemcpyAsync(F managed, F device, 16, D2D, F origin))                                                \
+  X(OK, cudaMemcpyAsync(F mapped, F device, 16, cudaMemcpyDefault, F origin))                                   \
+  X(BAD, cudaMemcpyAsync(fixture_pageable, fixture_pageable + 64, 16, D2D, F origin))                           \
+  X(BAD, cudaMemcpyAsync(fixture_pageable, fixture_pageable + 64, 16, H2D, F origin))                           \
+  X(BAD, cudaMemcpyAsync(F device, fixture_pageable, 16, D2H, F origin))                                        \
   X(cudaErrorInvalidMemcpyDirection, cudaMemcpyAsync(F device, F pinned, 16, (enum cudaMemcpyKind)7, F origin)) \
-  X(BAD, cudaMemcpyAsync(NULL, F pinned, 16, H2D, F origin))                           \
-  X(OK, cudaMemcpyAsync(NULL, NULL, 0, H2D, F origin))                                 \
-  X(BAD, cudaMemcpyAsync(F device, F pinned, 1 << 24, H2D, F origin))                  \
-  X(BAD, cudaMemcpyAsync(F device, F other, 1 << 30, D2D, F origin))                   \
-  /* Boxes: a pitch matters from the second row on. */                                 \
-  X(OK, cudaMemcpy2DAsync(F device, 16, F pinned, 16, 16, 4, H2D, F origin))           \
-  X(cudaErrorInvalidPitchValue, cudaMemcpy2DAsync(F device, 8, F pinned, 16, 16, 2, H2D, F origin)) \
-  X(cudaErrorInvalidPitchValue, cudaMemcpy2DAsync(F device, 16, F pinned, 8, 16, 2, H2D, F origin)) \
-  X(BAD, cudaMemcpy2DAsync(F device, 8, F pinned, 8, 16, 1, H2D, F origin))            \
-  X(OK, cudaMemcpy2DAsync(F device, 8, F pinned, 8, 16, 0, H2D, F origin))             \
-  X(OK, cudaMemcpy2DAsync(F device, (size_t)1 << 32, F pinned, 16, 16, 1, H2D, F origin)) \
-  X(OK, copy_box(AT(F device, 16, 2), AT(F pinned, 16, 2), 16, 2, 2, H2D))             \
-  X(cudaErrorInvalidPitchValue, copy_box(AT(F device, 16, 2), AT(F pinned, 8, 2), 16, 2, 2, H2D)) \
-  X(cudaErrorInvalidPitchValue, copy_box(AT(F device, 16, 2), AT(F pinned, 16, 1), 16, 2, 2, H2D)) \
-  X(OK, copy_box(AT(F device, 16, 2), AT(F pinned, 16, 2), 16, 2, 0, H2D))             \
-  X(OK, copy_box(AT(F device, 16, 2), AT(NULL, 16, 2), 16, 2, 0, H2D))                 \
-  X(BAD, cudaMemcpy3DAsync(NULL, F origin))                                            \
-  X(OK, cudaMemsetAsync(F device, 0, 16, F origin))                                    \
-  X(OK, cudaMemsetAsync(F pinned, 0, 16, F origin))                                    \
-  X(BAD, cudaMemsetAsync(fixture_pageable, 0, 16, F origin))                           \
-  X(BAD, cudaMemsetAsync(NULL, 0, 16, F origin))                                       \
-  X(BAD, cudaMemsetAsync(F device, 0, 1 << 24, F origin))                              \
-  X(OK, cudaMemset(F device, 0, 16))                                                   \
-  X(BAD, cudaMemset(fixture_pageable, 0, 16))                                          \
-  X(BAD, cudaMemset2DAsync(F device, 8, 0, 16, 2, F origin))                           \
-  X(OK, cudaMemset2DAsync(F device, 8, 0, 16, 1, F origin))                            \
-  X(OK, cudaMemset2DAsync(F device, 8, 0, 0, 2, F origin))                             \
-  /* Memory. */                                                                        \
-  X(BAD, cudaFree(fixture_pageable))                                                   \
-  X(BAD, cudaFree(F pinned))                                                           \
-  X(BAD, cudaFree((char *)F device + 256))                                             \
-  X(OK, cudaFree(NULL))                                                                \
-  X(BAD, cudaFreeHost(F device))                                                       \
-  X(BAD, cudaFreeHost(fixture_pageable))                                               \
-  X(BAD, cudaFreeHost((char *)F pinned + 8))                                           \
-  X(OK, cudaFreeHost(NULL))                                                            \
-  X(OK, cudaMalloc(&out, 0))                                                           \
-  X(OK, cudaHostAlloc(&out, 0, 0))                                                     \
-  X(cudaErrorMemoryAllocation, cudaMalloc(&out, (size_t)1 << 50))                      \
-  X(cudaErrorMemoryAllocation, cudaHostAlloc(&out, (size_t)1 << 50, 0))                \
-  X(BAD, cudaMalloc(NULL, 16))                                                         \
-  X(BAD, cudaHostAlloc(&out, 16, 0x100))                                               \
-  X(BAD, cudaMallocManaged(&out, 16, 0))                                               \
-  X(OK, cudaHostGetDevicePointer(&out, F mapped, 0))                                   \
-  X(BAD, cudaHostGetDevicePointer(&out, F mapped, 1))                                  \
-  X(BAD, cudaHostGetDevicePointer(&out, fixture_pageable, 0))                          \
-  X(BAD, cudaHostGetDevicePointer(&out, F device, 0))                                  \
-  X(BAD, cudaHostGetDevicePointer(&out, F managed, 0))                                 \
-  /* Kernels and libraries. */                                                         \
-  X(OK, launch(F origin))                                                              \
-  X(BAD, launch_grid(F origin, 0, 1, 0))                                               \
-  X(BAD, launch_grid(F origin, 1, 2048, 0))                                            \
-  X(BAD, launch_grid(F origin, 1, 1, 1 << 20))                                         \
-  X(BAD, launch_tall())                                                                \
-  X(cudaErrorInvalidDeviceFunction, launch_kernel(F origin, NULL, NULL))               \
-  X(cudaErrorSymbolNotFound, cudaLibraryGetKernel(&out_kernel, F library, "none"))     \
-  X(BAD, cudaLibraryGetKernel(NULL, F library, "rules_store"))                         \
-  X(cudaErrorInvalidResourceHandle, cudaLibraryUnload(NULL))                           \
-  X(BAD, cudaLibraryLoadData(&out_library, NULL, NULL, NULL, 0, NULL, NULL, 0))        \
-  X(OK, cudaFuncGetAttributes(&out_attributes, F store))                               \
-  X(cudaErrorInvalidDeviceFunction, cudaFuncGetAttributes(&out_attributes, NULL))      \
-  X(OK, cudaFuncGetName(&out_name, F store))                                           \
-  /* Devices. */                                                                       \
-  X(cudaErrorInvalidDevice, cudaSetDevice(99))                                         \
-  X(cudaErrorInvalidDevice, cudaSetDevice(-1))                                         \
-  X(cudaErrorInvalidDevice, cudaGetDeviceProperties(&out_properties, 99))              \
-  X(OK, cudaGetDevice(&out_int))                                                       \
-  /* Streams and events. */                                                            \
-  X(BAD, cudaStreamCreateWithFlags(&out_stream, 9))                                    \
-  X(BAD, cudaEventCreateWithFlags(&out_event, 0x80))                                   \
-  X(cudaErrorInvalidResourceHandle, cudaStreamDestroy(NULL))                           \
-  X(cudaErrorInvalidResourceHandle, cudaEventDestroy(NULL))                            \
-  X(cudaErrorInvalidResourceHandle, cudaEventRecord(NULL, F origin))                   \
-  X(cudaErrorInvalidResourceHandle, cudaEventQuery(NULL))                              \
-  X(cudaErrorInvalidResourceHandle, cudaStreamWaitEvent(F origin, NULL, 0))            \
-  X(BAD, cudaStreamWaitEvent(F origin, F old, 9))                                      \
-  X(BAD, cudaEventRecordWithFlags(F event, F origin, 9))                               \
-  X(OK, cudaEventQuery(F never))                                                       \
-  X(OK, cudaEventSynchronize(F never))                                                 \
-  X(OK, cudaStreamWaitEvent(F origin, F never, 0))                                     \
-  X(OK, cudaEventElapsedTime(&out_float, F timed, F timed))                            \
-  X(cudaErrorInvalidResourceHandle, cudaEventElapsedTime(&out_float, F never, F never)) \
-  X(cudaErrorInvalidResourceHandle, cudaEventElapsedTime(&out_float, F old, F timed))  \
-  X(OK, cudaGraphUpload(F exec, NULL))                                                 \
+  X(BAD, cudaMemcpyAsync(NULL, F pinned, 16, H2D, F origin))                                                    \
+  X(OK, cudaMemcpyAsync(NULL, NULL, 0, H2D, F origin))                                                          \
+  X(BAD, cudaMemcpyAsync(F device, F pinned, 1 << 24, H2D, F origin))                                           \
+  X(BAD, cudaMemcpyAsync(F device, F other, 1 << 30, D2D, F origin))                                            \
+  /* Boxes: a pitch matters from the second row on. */                                                          \
+  X(OK, cudaMemcpy2DAsync(F device, 16, F pinned, 16, 16, 4, H2D, F origin))                                    \
+  X(cudaErrorInvalidPitchValue, cudaMemcpy2DAsync(F device, 8, F pinned, 16, 16, 2, H2D, F origin))             \
+  X(cudaErrorInvalidPitchValue, cudaMemcpy2DAsync(F device, 16, F pinned, 8, 16, 2, H2D, F origin))             \
+  X(BAD, cudaMemcpy2DAsync(F device, 8, F pinned, 8, 16, 1, H2D, F origin))                                     \
+  X(OK, cudaMemcpy2DAsync(F device, 8, F pinned, 8, 16, 0, H2D, F origin))                                      \
+  X(OK, cudaMemcpy2DAsync(F device, (size_t)1 << 32, F pinned, 16, 16, 1, H2D, F origin))                       \
+  X(OK, copy_box(AT(F device, 16, 2), AT(F pinned, 16, 2), 16, 2, 2, H2D))                                      \
+  X(cudaErrorInvalidPitchValue, copy_box(AT(F device, 16, 2), AT(F pinned, 8, 2), 16, 2, 2, H2D))               \
+  X(cudaErrorInvalidPitchValue, copy_box(AT(F device, 16, 2), AT(F pinned, 16, 1), 16, 2, 2, H2D))              \
+  X(OK, copy_box(AT(F device, 16, 2), AT(F pinned, 16, 2), 16, 2, 0, H2D))                                      \
+  X(OK, copy_box(AT(F device, 16, 2), AT(NULL, 16, 2), 16, 2, 0, H2D))                                          \
+  X(BAD, cudaMemcpy3DAsync(NULL, F origin))                                                                     \
+  X(OK, cudaMemsetAsync(F device, 0, 16, F origin))                                                             \
+  X(OK, cudaMemsetAsync(F pinned, 0, 16, F origin))                                                             \
+  X(BAD, cudaMemsetAsync(fixture_pageable, 0, 16, F origin))                                                    \
+  X(BAD, cudaMemsetAsync(NULL, 0, 16, F origin))                                                                \
+  X(BAD, cudaMemsetAsync(F device, 0, 1 << 24, F origin))                                                       \
+  X(OK, cudaMemset(F device, 0, 16))                                                                            \
+  X(BAD, cudaMemset(fixture_pageable, 0, 16))                                                                   \
+  X(BAD, cudaMemset2DAsync(F device, 8, 0, 16, 2, F origin))                                                    \
+  X(OK, cudaMemset2DAsync(F device, 8, 0, 16, 1, F origin))                                                     \
+  X(OK, cudaMemset2DAsync(F device, 8, 0, 0, 2, F origin))                                                      \
+  /* Memory. */                                                                                                 \
+  X(BAD, cudaFree(fixture_pageable))                                                                            \
+  X(BAD, cudaFree(F pinned))                                                                                    \
+  X(BAD, cudaFree((char *)F device + 256))                                                                      \
+  X(OK, cudaFree(NULL))                                                                                         \
+  X(BAD, cudaFreeHost(F device))                                                                                \
+  X(BAD, cudaFreeHost(fixture_pageable))                                                                        \
+  X(BAD, cudaFreeHost((char *)F pinned + 8))                                                                    \
+  X(OK, cudaFreeHost(NULL))                                                                                     \
+  X(OK, cudaMalloc(&out, 0))                                                                                    \
+  X(OK, cudaHostAlloc(&out, 0, 0))                                                                              \
+  X(cudaErrorMemoryAllocation, cudaMalloc(&out, (size_t)1 << 50))                                               \
+  X(cudaErrorMemoryAllocation, cudaHostAlloc(&out, (size_t)1 << 50, 0))                                         \
+  X(BAD, cudaMalloc(NULL, 16))                                                                                  \
+  X(BAD, cudaHostAlloc(&out, 16, 0x100))                                                                        \
+  X(BAD, cudaMallocManaged(&out, 16, 0))                                                                        \
+  X(OK, cudaHostGetDevicePointer(&out, F mapped, 0))                                                            \
+  X(BAD, cudaHostGetDevicePointer(&out, F mapped, 1))                                                           \
+  X(BAD, cudaHostGetDevicePointer(&out, fixture_pageable, 0))                                                   \
+  X(BAD, cudaHostGetDevicePointer(&out, F device, 0))                                                           \
+  X(BAD, cudaHostGetDevicePointer(&out, F managed, 0))                                                          \
+  /* Kernels and libraries. */                                                                                  \
+  X(OK, launch(F origin))                                                                                       \
+  X(BAD, launch_grid(F origin, 0, 1, 0))                                                                        \
+  X(BAD, launch_grid(F origin, 1, 2048, 0))                                                                     \
+  X(BAD, launch_grid(F origin, 1, 1, 1 << 20))                                                                  \
+  X(BAD, launch_tall())                                                                                         \
+  X(cudaErrorInvalidDeviceFunction, launch_kernel(F origin, NULL, NULL))                                        \
+  X(cudaErrorSymbolNotFound, cudaLibraryGetKernel(&out_kernel, F library, "none"))                              \
+  X(BAD, cudaLibraryGetKernel(NULL, F library, "rules_store"))                                                  \
+  X(cudaErrorInvalidResourceHandle, cudaLibraryUnload(NULL))                                                    \
+  X(BAD, cudaLibraryLoadData(&out_library, NULL, NULL, NULL, 0, NULL, NULL, 0))                                 \
+  X(OK, cudaFuncGetAttributes(&out_attributes, F store))                                                        \
+  X(cudaErrorInvalidDeviceFunction, cudaFuncGetAttributes(&out_attributes, NULL))                               \
+  X(OK, cudaFuncGetName(&out_name, F store))                                                                    \
+  /* Devices. */                                                                                                \
+  X(cudaErrorInvalidDevice, cudaSetDevice(99))                                                                  \
+  X(cudaErrorInvalidDevice, cudaSetDevice(-1))                                                                  \
+  X(cudaErrorInvalidDevice, cudaGetDeviceProperties(&out_properties, 99))                                       \
+  X(OK, cudaGetDevice(&out_int))                                                                                \
+  /* Streams and events. */                                                                                     \
+  X(BAD, cudaStreamCreateWithFlags(&out_stream, 9))                                                             \
+  X(BAD, cudaEventCreateWithFlags(&out_event, 0x80))                                                            \
+  X(cudaErrorInvalidResourceHandle, cudaStreamDestroy(NULL))                                                    \
+  X(cudaErrorInvalidResourceHandle, cudaEventDestroy(NULL))                                                     \
+  X(cudaErrorInvalidResourceHandle, cudaEventRecord(NULL, F origin))                                            \
+  X(cudaErrorInvalidResourceHandle, cudaEventQuery(NULL))                                                       \
+  X(cudaErrorInvalidResourceHandle, cudaStreamWaitEvent(F origin, NULL, 0))                                     \
+  X(BAD, cudaStreamWaitEvent(F origin, F old, 9))                                                               \
+  X(BAD, cudaEventRecordWithFlags(F event, F origin, 9))                                                        \
+  X(OK, cudaEventQuery(F never))                                                                                \
+  X(OK, cudaEventSynchronize(F never))                                                                          \
+  X(OK, cudaStreamWaitEvent(F origin, F never, 0))                                                              \
+  X(OK, cudaEventElapsedTime(&out_float, F timed, F timed))                                                     \
+  X(cudaErrorInvalidResourceHandle, cudaEventElapsedTime(&out_float, F never, F never))                         \
+  X(cudaErrorInvalidResourceHandle, cudaEventElapsedTime(&out_float, F old, F timed))                           \
+  X(OK, cudaGraphUpload(F exec, NULL))                                                                          \
   X(OK, cudaGraphLaunch(F exec, NULL))
 
 #define ROW(code, call) {#call, code},

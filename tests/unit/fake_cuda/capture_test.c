@@ -1,5 +1,5 @@
-/* The shape of captures: forks, joins, dependencies set by hand, captures that end badly, several threads. Run on the double
- * and on a GPU. */
+/* The shape of captures: forks, joins, dependencies set by hand, captures that end badly, several threads. Run on the
+ * double and on a GPU. */
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -196,8 +196,8 @@ START_TEST(test_dropped_leaves_are_no_debt) {
 }
 END_TEST
 
-/* What has to be joined are nodes without successor at which a stream stands; but not those that any stream, not only the
- * origin, was moved away from by hand. */
+/* What has to be joined are nodes without successor at which a stream stands; but not those that any stream, not only
+ * the origin, was moved away from by hand. */
 START_TEST(test_what_counts_as_joined) {
   begin(S);
   join(S, T);
@@ -559,7 +559,7 @@ static cudaError_t do_deed(enum deed deed) {
 
 static void *run_deed(void *argument) {
   cudaError_t *code = argument;
-  *code = do_deed((enum deed)*code);
+  *code = do_deed((enum deed) * code);
   return NULL;
 }
 
@@ -750,7 +750,7 @@ static void add_states(Suite *suite) {
   tcase_add_test(states, test_legacy_stream_cannot_join);
   tcase_add_loop_test(states, test_legacy_stream_and_blocking_streams, 0, 8);
   tcase_add_test(states, test_asking_for_the_legacy_streams_state);
-  tcase_add_loop_test(states, test_modes_and_threads, 0, MODE_COUNT *DEED_COUNT);
+  tcase_add_loop_test(states, test_modes_and_threads, 0, MODE_COUNT * DEED_COUNT);
 }
 
 static void add_graphs(Suite *suite) {

@@ -274,7 +274,8 @@ START_TEST(test_kernel_on_host_memory) {
 }
 END_TEST
 
-/* Its addresses are good for nothing but calls and kernels; asked of the kernel, since the plain way ends the program. */
+/* Its addresses are good for nothing but calls and kernels; asked of the kernel, since the plain way ends the program.
+ */
 START_TEST(test_host_cannot_touch_device_memory) {
   int ends[2];
   ck_assert_int_eq(pipe(ends), 0);
@@ -338,8 +339,7 @@ START_TEST(test_wrong_kinds) {
 END_TEST
 
 START_TEST(test_right_kinds) {
-  expect(cudaSuccess,
-         cudaMemcpyAsync(fixture.device, fixture.mapped, 16, cudaMemcpyDeviceToDevice, fixture.origin));
+  expect(cudaSuccess, cudaMemcpyAsync(fixture.device, fixture.mapped, 16, cudaMemcpyDeviceToDevice, fixture.origin));
   expect(cudaSuccess, cudaMemcpyAsync(fixture.device, fixture.mapped, 16, cudaMemcpyHostToDevice, fixture.origin));
   expect(cudaSuccess, cudaMemcpyAsync(fixture.managed, fixture.pinned, 16, cudaMemcpyHostToHost, fixture.origin));
   expect(cudaSuccess, cudaMemcpyAsync(fixture.managed, fixture.pinned, 16, cudaMemcpyHostToDevice, fixture.origin));

@@ -12,7 +12,7 @@ struct fixture {
   int *device, *other, *pinned, *mapped, *managed;
   cudaStream_t origin, side, third, blocking;
   cudaEvent_t event, second, old, never, timed, captured; /* old and timed were recorded outside and are over */
-  cudaGraph_t graph; /* one kernel */
+  cudaGraph_t graph;                                      /* one kernel */
   cudaGraphExec_t exec;
 };
 extern struct fixture fixture;

@@ -1,8 +1,9 @@
-/* The double's header against the toolkit's: whatever differs keeps this file from compiling. Where there is no toolkit, only
- * the double's own numbers are looked at. */
+/* The double's header against the toolkit's: whatever differs keeps this file from compiling. Where there is no
+ * toolkit, only the double's own numbers are looked at. */
 #ifdef GR_HAVE_CUDA
 #define FAKE_CUDA_COMPARE
 #endif
+#include "tests/support/fake_cuda/error_texts.h"
 #include "tests/support/fake_cuda/fake_cuda.h"
 
 #include <check.h>
@@ -17,7 +18,7 @@ FAKE_CUDA_ERRORS(CHECK_CODE)
 FAKE_CUDA_CONSTANTS(CHECK_CONSTANT)
 #undef CHECK_CONSTANT
 
-#define CHECK_MEMBER(structure, member, type)                                                    \
+#define CHECK_MEMBER(structure, member, type)                                                          \
   _Static_assert(__builtin_types_compatible_p(__typeof__(((__typeof__(structure) *)0)->member), type), \
                  "the type of " #structure "." #member);
 FAKE_CUDA_MEMBERS(CHECK_MEMBER)
@@ -41,11 +42,29 @@ START_TEST(test_codes_are_unique) {
 }
 END_TEST
 
+#define CODE_COUNT(name, number) +1
+enum { ERROR_COUNT = 0 FAKE_CUDA_ERRORS(CODE_COUNT), TEXT_COUNT = 0 FAKE_CUDA_ERROR_TEXTS(CODE_COUNT) };
+#undef CODE_COUNT
+
+/* Every code has its text; where there is a toolkit, the runtime's own, which it gives without a GPU. */
+START_TEST(test_texts) {
+  ck_assert_int_eq(ERROR_COUNT, TEXT_COUNT);
+#ifdef GR_HAVE_CUDA
+#define CHECK_TEXT(name, text)                     \
+  ck_assert_str_eq(cudaGetErrorName(name), #name); \
+  ck_assert_str_eq(cudaGetErrorString(name), text);
+  FAKE_CUDA_ERROR_TEXTS(CHECK_TEXT)
+#undef CHECK_TEXT
+#endif
+}
+END_TEST
+
 int main(void) {
   printf("The header was compared with %s.\n", compared_with);
   Suite *suite = suite_create("header");
   TCase *header = tcase_create("header");
   tcase_add_test(header, test_codes_are_unique);
+  tcase_add_test(header, test_texts);
   suite_add_tcase(suite, header);
   SRunner *runner = srunner_create(suite);
   srunner_run_all(runner, CK_ENV);

@@ -1,5 +1,5 @@
-/* Entries and their host twins: which kernel an entry belongs to, when a call of several launches does its work, what a launch
- * may be and which memory it may use. */
+/* Entries and their host twins: which kernel an entry belongs to, when a call of several launches does its work, what a
+ * launch may be and which memory it may use. */
 #include "engine/kernel.h"
 
 #include <string.h>
@@ -99,8 +99,7 @@ START_TEST(test_last_launch_does_the_work) {
   struct gr_kernel_frame frame = make_frame(fixture.device, fixture.mapped, 4);
   for (int i = 0; i < 4; i++) fixture.pinned[i] = i;
   fixture.mapped[3] = 0;
-  expect(cudaSuccess,
-         cudaMemcpyAsync(fixture.device, fixture.pinned, 16, cudaMemcpyHostToDevice, fixture.origin));
+  expect(cudaSuccess, cudaMemcpyAsync(fixture.device, fixture.pinned, 16, cudaMemcpyHostToDevice, fixture.origin));
   frame.scratch = fixture.other;
   expect(cudaSuccess, launch_frame(&kernels[0], frame, 0));
   expect(cudaSuccess, cudaStreamSynchronize(fixture.origin));
@@ -157,12 +156,9 @@ struct bad_row {
 };
 
 static const struct bad_row bad_rows[] = {
-    {0, FIXTURE_BYTES / 4, false, cudaSuccess},
-    {0, FIXTURE_BYTES / 4 + 1, false, cudaErrorIllegalAddress},
-    {FIXTURE_BYTES - 4, 1, false, cudaSuccess},
-    {FIXTURE_BYTES - 4, 2, false, cudaErrorIllegalAddress},
-    {2, 1, false, cudaErrorMisalignedAddress},
-    {0, 1, true, cudaErrorIllegalAddress},
+    {0, FIXTURE_BYTES / 4, false, cudaSuccess}, {0, FIXTURE_BYTES / 4 + 1, false, cudaErrorIllegalAddress},
+    {FIXTURE_BYTES - 4, 1, false, cudaSuccess}, {FIXTURE_BYTES - 4, 2, false, cudaErrorIllegalAddress},
+    {2, 1, false, cudaErrorMisalignedAddress},  {0, 1, true, cudaErrorIllegalAddress},
 };
 
 START_TEST(test_memory_of_a_launch) {

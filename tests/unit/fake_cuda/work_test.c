@@ -1,5 +1,5 @@
-/* When work runs in the double: in every order that streams, events and edges allow and in no other, so that a missing edge
- * shows under some seed and a right program is right under all. */
+/* When work runs in the double: in every order that streams, events and edges allow and in no other, so that a missing
+ * edge shows under some seed and a right program is right under all. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,8 +28,7 @@ static int relay(bool waits) {
   expect(cudaSuccess, cudaDeviceSynchronize());
   expect(cudaSuccess, cudaMemcpyAsync(fixture.device, fixture.pinned, 4, cudaMemcpyHostToDevice, fixture.origin));
   if (waits) join(fixture.origin, fixture.side);
-  expect(cudaSuccess,
-         cudaMemcpyAsync(fixture.pinned + 1, fixture.device, 4, cudaMemcpyDeviceToHost, fixture.side));
+  expect(cudaSuccess, cudaMemcpyAsync(fixture.pinned + 1, fixture.device, 4, cudaMemcpyDeviceToHost, fixture.side));
   expect(cudaSuccess, cudaStreamSynchronize(fixture.side));
   int arrived = fixture.pinned[1];
   expect(cudaSuccess, cudaDeviceSynchronize());
@@ -72,8 +71,7 @@ START_TEST(test_changed_source_shows) {
     fixture.pinned[0] = 1;
     expect(cudaSuccess, cudaMemcpyAsync(fixture.device, fixture.pinned, 4, cudaMemcpyHostToDevice, fixture.origin));
     fixture.pinned[0] = 2;
-    expect(cudaSuccess,
-           cudaMemcpyAsync(fixture.pinned + 1, fixture.device, 4, cudaMemcpyDeviceToHost, fixture.origin));
+    expect(cudaSuccess, cudaMemcpyAsync(fixture.pinned + 1, fixture.device, 4, cudaMemcpyDeviceToHost, fixture.origin));
     expect(cudaSuccess, cudaStreamSynchronize(fixture.origin));
     changed += fixture.pinned[1] == 2;
   }
@@ -189,8 +187,7 @@ START_TEST(test_launches_do_not_overlap) {
   begin(fixture.origin);
   expect(cudaSuccess, cudaMemcpyAsync(fixture.device, fixture.pinned, 4, cudaMemcpyHostToDevice, fixture.origin));
   expect(cudaSuccess, cudaMemcpyAsync(fixture.pinned, fixture.device + 1, 4, cudaMemcpyDeviceToHost, fixture.origin));
-  expect(cudaSuccess,
-         cudaMemcpyAsync(fixture.device + 1, fixture.device, 4, cudaMemcpyDeviceToDevice, fixture.origin));
+  expect(cudaSuccess, cudaMemcpyAsync(fixture.device + 1, fixture.device, 4, cudaMemcpyDeviceToDevice, fixture.origin));
   expect(cudaSuccess, cudaStreamEndCapture(fixture.origin, &graph));
   expect(cudaSuccess, cudaGraphInstantiate(&exec, graph, 0));
   for (uint64_t seed = 0; seed < SEEDS; seed++) {
