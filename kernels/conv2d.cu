@@ -2,76 +2,105 @@
  * outputs one below the other: each row of the picture that it reads serves all outputs whose window holds the row. */
 #include "kernels/device.cuh"
 
-/* A block has GR_CONV2D_THREADS adjacent columns and `Rows` adjacent rows. Blocks are numbered along the rows. */
-template <int Rows>
-struct place {
-  int64_t row, column;
-};
-template <int Rows>
-__device__ __forceinline__ place<Rows> place_of(uint64_t block, int64_t columns) {
-  const uint64_t across = gr_ceil_div(columns, GR_CONV2D_THREADS);
-  return {int64_t(block / across) * Rows, int64_t(block % across) * GR_CONV2D_THREADS + threadIdx.x};
-}
-
 __device__ __forceinline__ int64_t within(int64_t index, int64_t extent) {
   return index < 0 ? 0 : index >= extent ? extent - 1 : index;
 }
 
+/* Where a block's outputs begin. Blocks have `width` columns and GR_CONV2D_ROWS rows and are numbered along the rows. */
+struct place {
+  int64_t row, column;
+};
+__device__ __forceinline__ place place_of(uint64_t block, int64_t columns, int width) {
+  const uint64_t across = gr_ceil_div(columns, width);
+  return {int64_t(block / across) * GR_CONV2D_ROWS, int64_t(block % across) * width};
+}
+
+/* The piece of the picture that a block's windows touch, in shared memory. All of a thread's loads are under way before it
+ * stores the first. */
+template <int Size, typename Type>
+struct piece {
+  static constexpr int reach = Size / 2;
+  static constexpr int width = GR_CONV2D_THREADS * GR_CONV2D_COLUMNS;
+  static constexpr int rows = GR_CONV2D_ROWS + Size - 1;
+  Type pixel[rows][width + Size - 1];
+
+  __device__ __forceinline__ void load(const Type *x, int64_t row, int64_t column, int64_t x_rows, int64_t x_columns) {
+    Type value[rows][GR_CONV2D_COLUMNS];
+    const int64_t halo = within(column - reach + width + threadIdx.x, x_columns);
+#pragma unroll
+    for (int i = 0; i < rows; i++) {
+      const Type *line = x + within(row - reach + i, x_rows) * x_columns;
+#pragma unroll
+      for (int c = 0; c < GR_CONV2D_COLUMNS; c++)
+        value[i][c] = line[within(column - reach + c * GR_CONV2D_THREADS + threadIdx.x, x_columns)];
+      if (threadIdx.x < Size - 1) pixel[i][width + threadIdx.x] = line[halo];
+    }
+#pragma unroll
+    for (int i = 0; i < rows; i++)
+#pragma unroll
+      for (int c = 0; c < GR_CONV2D_COLUMNS; c++) pixel[i][c * GR_CONV2D_THREADS + threadIdx.x] = value[i][c];
+  }
+};
+
 /* Square windows of a size that is known here: the weights lie in registers, loops are unrolled. */
 template <int Size, typename Type>
 __device__ __forceinline__ void conv2d_square(const struct gr_kernel_frame &frame) {
-  constexpr int reach = Size / 2;
-  constexpr int lines = GR_CONV2D_ROWS;
+  typedef gr_vector<Type, GR_CONV2D_COLUMNS> vector;
+  constexpr int lines = GR_CONV2D_ROWS, across = GR_CONV2D_COLUMNS;
+  constexpr int span = Size - 1 + across; /* pixels of a row that a thread's windows touch */
+  __shared__ alignas(GR_VECTOR_BYTES) piece<Size, Type> shared;
   const int64_t rows = frame.arguments[0].rows, columns = frame.arguments[0].columns;
-  const Type *x = gr_data<const Type>(frame, 0);
   const Type *weights = gr_data<const Type>(frame, 1);
   Type *out = gr_data<Type>(frame, 2);
-  Type weight[Size][Size];
-#pragma unroll
-  for (int i = 0; i < Size; i++)
-#pragma unroll
-    for (int j = 0; j < Size; j++) weight[i][j] = weights[i * Size + j];
-  const uint64_t blocks = gr_ceil_div(columns, GR_CONV2D_THREADS) * gr_ceil_div(rows, lines);
+  const bool is_aligned = columns % across == 0 && gr_is_aligned(out, sizeof(vector));
+  const uint64_t blocks = gr_ceil_div(columns, piece<Size, Type>::width) * gr_ceil_div(rows, lines);
 #pragma unroll 1
   for (uint64_t block = blockIdx.x; block < blocks; block += gridDim.x) {
-    const place<lines> at = place_of<lines>(block, columns);
-    if (at.column >= columns) continue;
-    /* Away from the edges the neighbours are at fixed distances. */
-    const bool is_inside = at.column >= reach && at.column + reach < columns;
-    int64_t left[Size];
+    const place at = place_of(block, columns, piece<Size, Type>::width);
+    shared.load(gr_data<const Type>(frame, 0), at.row, at.column, rows, columns);
+    Type weight[Size][Size];
 #pragma unroll
-    for (int j = 0; j < Size; j++) left[j] = is_inside ? at.column + j - reach : within(at.column + j - reach, columns);
-    Type sum[lines];
+    for (int i = 0; i < Size; i++)
 #pragma unroll
-    for (int r = 0; r < lines; r++) sum[r] = 0;
+      for (int j = 0; j < Size; j++) weight[i][j] = weights[i * Size + j];
+    __syncthreads();
+    Type sum[lines][across] = {};
 #pragma unroll
     for (int i = 0; i < lines + Size - 1; i++) {
-      const Type *line = x + within(at.row + i - reach, rows) * columns;
-      Type value[Size];
-      if (is_inside) {
-        const Type *center = line + at.column;
+      Type value[span];
 #pragma unroll
-        for (int j = 0; j < Size; j++) value[j] = center[j - reach];
-      } else {
+      for (int j = 0; j < span; j += across) {
+        const vector pair = *reinterpret_cast<const vector *>(&shared.pixel[i][across * threadIdx.x + j]);
 #pragma unroll
-        for (int j = 0; j < Size; j++) value[j] = line[left[j]];
+        for (int e = 0; e < across; e++) value[j + e] = pair.element[e];
       }
 #pragma unroll
       for (int r = 0; r < lines; r++)
         if (i - r >= 0 && i - r < Size)
 #pragma unroll
-          for (int j = 0; j < Size; j++) sum[r] += weight[i - r][j] * value[j];
-    }
+          for (int j = 0; j < Size; j++)
 #pragma unroll
-    for (int r = 0; r < lines; r++)
-      if (at.row + r < rows) out[(at.row + r) * columns + at.column] = sum[r];
+            for (int e = 0; e < across; e++) sum[r][e] += weight[i - r][j] * value[j + e];
+    }
+    const int64_t column = at.column + across * threadIdx.x;
+#pragma unroll
+    for (int r = 0; r < lines; r++) {
+      if (at.row + r >= rows || column >= columns) break;
+      Type *target = out + (at.row + r) * columns + column;
+      if (is_aligned) *reinterpret_cast<vector *>(target) = {sum[r][0], sum[r][1]};
+      else
+#pragma unroll
+        for (int e = 0; e < across; e++)
+          if (column + e < columns) target[e] = sum[r][e];
+    }
+    __syncthreads();
   }
 }
 
-/* Windows of any size. */
+/* Windows of any size. Going down a column, each pixel serves the windows of all of a thread's outputs. */
 template <typename Type>
 __device__ __forceinline__ void conv2d_general(const struct gr_kernel_frame &frame) {
-  constexpr int lines = GR_CONV2D_GENERAL_ROWS;
+  constexpr int lines = GR_CONV2D_ROWS;
   const int64_t rows = frame.arguments[0].rows, columns = frame.arguments[0].columns;
   const int64_t height = frame.arguments[1].rows, width = frame.arguments[1].columns;
   const Type *x = gr_data<const Type>(frame, 0);
@@ -80,25 +109,29 @@ __device__ __forceinline__ void conv2d_general(const struct gr_kernel_frame &fra
   const uint64_t blocks = gr_ceil_div(columns, GR_CONV2D_THREADS) * gr_ceil_div(rows, lines);
 #pragma unroll 1
   for (uint64_t block = blockIdx.x; block < blocks; block += gridDim.x) {
-    const place<lines> at = place_of<lines>(block, columns);
-    if (at.column >= columns) continue;
-    Type sum[lines];
-#pragma unroll
-    for (int r = 0; r < lines; r++) sum[r] = 0;
+    const place at = place_of(block, columns, GR_CONV2D_THREADS);
+    const int64_t top = at.row - height / 2, column = at.column + threadIdx.x;
+    if (column >= columns) continue;
+    Type sum[lines] = {};
 #pragma unroll 1
-    for (int64_t i = 0; i < height + lines - 1; i++) {
-      const Type *line = x + within(at.row + i - height / 2, rows) * columns;
-#pragma unroll 2
-      for (int64_t j = 0; j < width; j++) {
-        const Type value = line[within(at.column + j - width / 2, columns)];
+    for (int64_t j = 0; j < width; j++) {
+      const Type *line = x + within(column + j - width / 2, columns);
+      Type value[lines];
 #pragma unroll
-        for (int r = 0; r < lines; r++)
-          if (i - r >= 0 && i - r < height) sum[r] += weights[(i - r) * width + j] * value;
+      for (int r = 0; r < lines - 1; r++) value[r] = line[within(top + r, rows) * columns];
+#pragma unroll 4
+      for (int64_t i = 0; i < height; i++) {
+        const Type weight = weights[i * width + j];
+        value[lines - 1] = line[within(top + i + lines - 1, rows) * columns];
+#pragma unroll
+        for (int r = 0; r < lines; r++) sum[r] += weight * value[r];
+#pragma unroll
+        for (int r = 0; r < lines - 1; r++) value[r] = value[r + 1];
       }
     }
 #pragma unroll
     for (int r = 0; r < lines; r++)
-      if (at.row + r < rows) out[(at.row + r) * columns + at.column] = sum[r];
+      if (at.row + r < rows) out[(at.row + r) * columns + column] = sum[r];
   }
 }
 

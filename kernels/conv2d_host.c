@@ -66,8 +66,8 @@ uint32_t gr_conv2d_launches(const struct gr_kernel *kernel, const struct gr_kern
   const struct gr_kernel_frame_argument *x = &frame->arguments[0], *weights = &frame->arguments[1];
   const bool is_f64 = gr_is_f64(frame, 0);
   const char *entry = entry_for_window(is_f64, weights->rows, weights->columns);
-  const uint64_t lines = entry != NULL ? GR_CONV2D_ROWS : GR_CONV2D_GENERAL_ROWS;
+  const uint64_t width = entry != NULL ? GR_CONV2D_THREADS * GR_CONV2D_COLUMNS : GR_CONV2D_THREADS;
   if (entry == NULL) entry = is_f64 ? "gr_conv2d_f64" : "gr_conv2d_f32";
-  const uint64_t across = (x->columns + GR_CONV2D_THREADS - 1) / GR_CONV2D_THREADS;
-  return gr_launch_blocks(launches, entry, (x->rows + lines - 1) / lines * across, 1, GR_CONV2D_THREADS);
+  const uint64_t across = (x->columns + width - 1) / width, down = (x->rows + GR_CONV2D_ROWS - 1) / GR_CONV2D_ROWS;
+  return gr_launch_blocks(launches, entry, across * down, 1, GR_CONV2D_THREADS);
 }

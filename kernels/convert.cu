@@ -66,6 +66,31 @@ struct is_wide<uint64_t> {
   static constexpr bool value = true;
 };
 
+/* Narrow integers times a factor that is not too large stay far inside i32: what saturates is then an integer, which is
+ * cheaper to cut off than an f64. */
+template <typename Type>
+struct narrow {
+  static constexpr bool is = false;
+};
+#define NARROW(TYPE, LOW, HIGH)                                     \
+  template <>                                                       \
+  struct narrow<TYPE> {                                             \
+    static constexpr bool is = true;                                \
+    static constexpr int32_t low = LOW;                             \
+    static constexpr int32_t high = HIGH;                           \
+  };
+NARROW(int8_t, INT8_MIN, INT8_MAX)
+NARROW(uint8_t, 0, UINT8_MAX)
+NARROW(int16_t, INT16_MIN, INT16_MAX)
+NARROW(uint16_t, 0, UINT16_MAX)
+constexpr double NARROW_SCALE_MAX = 32767; /* times 65535: below 2^31 */
+
+template <typename Out>
+__device__ __forceinline__ Out rounded_narrow(double value) {
+  const int32_t integer = __double2loint(value + 0x1.8p52);
+  return static_cast<Out>(max(narrow<Out>::low, min(narrow<Out>::high, integer)));
+}
+
 template <typename In, typename Out>
 __device__ __forceinline__ void convert(const struct gr_kernel_frame &frame) {
   const gr_map_view<In, 1, Out, 1> view = {{gr_data<const In>(frame, 0)}, {gr_data<Out>(frame, 1)}, gr_count(frame, 0)};
@@ -73,6 +98,12 @@ __device__ __forceinline__ void convert(const struct gr_kernel_frame &frame) {
   if constexpr (is_wide<In>::value) {
     if (scale == 1.0) {
       gr_map(view, [](const In(&x)[1], Out(&y)[1]) { set(y[0], x[0]); });
+      return;
+    }
+  }
+  if constexpr (narrow<In>::is && narrow<Out>::is) {
+    if (fabs(scale) <= NARROW_SCALE_MAX) {
+      gr_map(view, [=](const In(&x)[1], Out(&y)[1]) { y[0] = rounded_narrow<Out>(f64_of(x[0]) * scale); });
       return;
     }
   }

@@ -16,22 +16,26 @@ enum {
   GR_REDUCE_SCRATCH_BYTES = 16 + 8 * GR_REDUCE_BLOCKS_MAX, /* the count of finished blocks, then the partial results */
 
   GR_ROWS_THREADS = 256,
-  GR_ROWS_AT_ONCE = 4,           /* rows that a group has under way where they are short */
-  GR_SOFTMAX_BLOCK_ITEMS = 16, /* elements a thread keeps in registers, where a block works on one row */
-  GR_SOFTMAX_BLOCK_COLUMNS_MAX = 16 * 1024,
-  GR_ARGMAX_WARP_COLUMNS_MAX = 2048,
+  GR_SHORT_ROWS = 128,           /* rows of a block, one a thread, that lie in shared memory */
+  GR_SHORT_ROW_BYTES_MAX = 256,  /* so that they fit */
+  GR_SOFTMAX_WARP_BYTES_MAX = 4096, /* a row that the registers of a warp hold */
+  GR_SOFTMAX_BLOCK_ITEMS = 16,   /* elements a thread keeps in registers, where a block works on one row */
+  GR_SOFTMAX_BLOCK_BYTES_MAX = 64 * 1024,
+  GR_ARGMAX_WARP_COLUMNS_MAX = 2048, /* a warp's row, however few there are */
+  GR_ARGMAX_ROWS_MANY = 4096,        /* with so many rows a warp each keeps the GPU busy */
   GR_ADD_ROW_ITEMS = 16,
 
   GR_TRANSPOSE_TILE_F32 = 64,
   GR_TRANSPOSE_TILE_F64 = 32,
   GR_TRANSPOSE_THIN_MAX = 16, /* up to this extent a thread walks along it */
+  GR_TRANSPOSE_THIN_ITEMS = 16, /* elements that it then has under way */
   GR_TRANSPOSE_THREADS = 256,
 
   GR_SPMV_THREADS = 256,
 
-  GR_CONV2D_THREADS = 128,   /* adjacent columns of a block */
-  GR_CONV2D_ROWS = 8,        /* adjacent rows of a thread, where the weights' size is known when compiled */
-  GR_CONV2D_GENERAL_ROWS = 4, /* and where it is not */
+  GR_CONV2D_THREADS = 128,
+  GR_CONV2D_COLUMNS = 2, /* adjacent columns of a thread, where the weights' size is known when compiled */
+  GR_CONV2D_ROWS = 8,    /* adjacent rows of a thread */
 
   GR_GEMM_THREADS = 256,
   GR_GEMM_TILE_F32 = 128,

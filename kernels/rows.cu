@@ -1,22 +1,83 @@
-/* Kernels that work on the rows of a buffer of two dimensions. How many threads share a row depends on its length: a part
- * of a warp, a warp, or a block; rows_host.c chooses the entry. Entries for groups get the group's size, a power of two,
- * as blockDim.x; blockDim.x * blockDim.y is GR_ROWS_THREADS. */
+/* Kernels that work on the rows of a buffer of two dimensions. rows_host.c chooses an entry by the length of a row:
+ * - short rows go through shared memory, where each thread has one for itself: nothing is exchanged, and loads and stores
+ *   of the block touch adjacent addresses;
+ * - a row that the registers of a warp hold belongs to a warp, one that a block's hold to a block, without barriers in the
+ *   first case;
+ * - longer ones are read twice, by a block. */
 #include "kernels/device.cuh"
 #include "kernels/number.h"
 
 constexpr unsigned int ALL_LANES = 0xffffffffu;
 
-/* A group works on `Rows` rows at once, blockDim.y apart. A warp whose first row is there keeps all its lanes, since they
- * exchange values: so a loop runs while `warp_row` is there, for rows that are there or not. */
-template <int Rows>
-__device__ __forceinline__ uint64_t first_row() {
-  return uint64_t(blockIdx.x) * Rows * blockDim.y + threadIdx.y;
+/* --- Short rows: a block takes GR_SHORT_ROWS of them, in dynamic shared memory. --- */
+
+/* An odd distance between rows keeps the threads in different banks. */
+__device__ __forceinline__ unsigned int short_row_pitch(unsigned int columns) { return columns | 1u; }
+
+/* Walks over the elements that a thread moves, as position in shared memory: no division in the loop. */
+struct short_walk {
+  unsigned int row, column, columns, row_step, column_step;
+
+  __device__ __forceinline__ explicit short_walk(unsigned int columns_)
+      : row(threadIdx.x / columns_),
+        column(threadIdx.x % columns_),
+        columns(columns_),
+        row_step(GR_SHORT_ROWS / columns_),
+        column_step(GR_SHORT_ROWS % columns_) {}
+  __device__ __forceinline__ unsigned int position() const { return row * short_row_pitch(columns) + column; }
+  __device__ __forceinline__ void advance() {
+    row += row_step;
+    column += column_step;
+    if (column >= columns) {
+      column -= columns;
+      row++;
+    }
+  }
+};
+
+template <typename Type>
+__device__ __forceinline__ void load_short_rows(const Type *x, unsigned int count, unsigned int columns, Type *shared) {
+  constexpr int batch = 8;
+  short_walk walk(columns);
+#pragma unroll 1
+  for (unsigned int start = threadIdx.x; start < count; start += batch * GR_SHORT_ROWS) {
+    Type value[batch];
+#pragma unroll
+    for (int k = 0; k < batch; k++) {
+      const unsigned int index = start + k * GR_SHORT_ROWS;
+      value[k] = index < count ? x[index] : static_cast<Type>(0);
+    }
+#pragma unroll
+    for (int k = 0; k < batch; k++) {
+      if (start + k * GR_SHORT_ROWS < count) shared[walk.position()] = value[k];
+      walk.advance();
+    }
+  }
 }
-template <int Rows>
-__device__ __forceinline__ uint64_t row_step() {
-  return uint64_t(gridDim.x) * Rows * blockDim.y;
+
+template <typename Type>
+__device__ __forceinline__ void store_short_rows(Type *out, unsigned int count, unsigned int columns,
+                                                 const Type *shared) {
+  short_walk walk(columns);
+#pragma unroll 4
+  for (unsigned int index = threadIdx.x; index < count; index += GR_SHORT_ROWS) {
+    out[index] = shared[walk.position()];
+    walk.advance();
+  }
 }
-__device__ __forceinline__ uint64_t warp_row(uint64_t row) { return row & ~uint64_t(32 / blockDim.x - 1); }
+
+/* Rows of the block that starts at `first`. */
+__device__ __forceinline__ unsigned int short_row_count(uint64_t first, uint64_t rows) {
+  return rows - first < GR_SHORT_ROWS ? static_cast<unsigned int>(rows - first) : GR_SHORT_ROWS;
+}
+
+template <typename Type>
+__device__ __forceinline__ Type *short_rows_memory() {
+  extern __shared__ double short_rows[];
+  return reinterpret_cast<Type *>(short_rows);
+}
+
+/* --- Groups of threads that have a row together --- */
 
 template <typename Type>
 struct sum_of {
@@ -27,254 +88,324 @@ template <typename Type>
 struct max_of {
   static __device__ __forceinline__ Type join(Type a, Type b) { return fmax(a, b); }
 };
-
-/* Over the `lanes` threads of a group; every thread gets the result. All lanes of the warp take part. */
-template <typename Of, typename Type>
-__device__ __forceinline__ Type reduce_group(Type value, unsigned int lanes) {
-  for (unsigned int offset = lanes / 2; offset > 0; offset /= 2)
-    value = Of::join(value, __shfl_xor_sync(ALL_LANES, value, offset));
-  return value;
+__device__ __forceinline__ float largest_or_nan(float a, float b) {
+#if __CUDA_ARCH__ >= 800
+  float result;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+  return result;
+#else
+  return b > a || b != b ? b : a;
+#endif
 }
+__device__ __forceinline__ double largest_or_nan(double a, double b) { return b > a || b != b ? b : a; }
+template <typename Type>
+struct largest_of {
+  static __device__ __forceinline__ Type join(Type a, Type b) { return largest_or_nan(a, b); }
+};
+template <typename Type>
+struct least_of {
+  static __device__ __forceinline__ Type join(Type a, Type b) { return a < b ? a : b; }
+};
 
-/* Over the whole block, `shared` holds one value for each warp. */
-template <typename Of, typename Type>
-__device__ __forceinline__ Type reduce_block(Type value, Type *shared) {
-  value = reduce_group<Of>(value, 32);
-  const unsigned int warps = blockDim.x / 32;
-  if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32] = value;
-  __syncthreads();
-  value = shared[threadIdx.x % 32 % warps];
-  for (unsigned int offset = 1; offset < warps; offset *= 2)
-    value = Of::join(value, __shfl_xor_sync(ALL_LANES, value, offset));
-  __syncthreads();
-  return value;
+/* `reduce` gives its result to every thread of the group. */
+struct warp_group {
+  static constexpr unsigned int threads = 32;
+  unsigned int thread;
+  __device__ __forceinline__ warp_group() : thread(threadIdx.x) {}
+  __device__ __forceinline__ uint64_t first() const { return uint64_t(blockIdx.x) * blockDim.y + threadIdx.y; }
+  __device__ __forceinline__ uint64_t step() const { return uint64_t(gridDim.x) * blockDim.y; }
+  template <typename Of, typename Type>
+  __device__ __forceinline__ Type reduce(Type value) const {
+#pragma unroll
+    for (unsigned int offset = 16; offset > 0; offset /= 2)
+      value = Of::join(value, __shfl_xor_sync(ALL_LANES, value, offset));
+    return value;
+  }
+};
+
+struct block_group {
+  unsigned int thread, threads;
+  __device__ __forceinline__ block_group() : thread(threadIdx.x), threads(blockDim.x) {}
+  __device__ __forceinline__ uint64_t first() const { return blockIdx.x; }
+  __device__ __forceinline__ uint64_t step() const { return gridDim.x; }
+  template <typename Of, typename Type>
+  __device__ __forceinline__ Type reduce(Type value) const {
+    __shared__ Type of_warp[32];
+    const unsigned int warps = blockDim.x / 32;
+    value = warp_group().reduce<Of>(value);
+    if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = value;
+    __syncthreads();
+    value = of_warp[threadIdx.x % warps];
+    for (unsigned int offset = 1; offset < warps; offset *= 2)
+      value = Of::join(value, __shfl_xor_sync(ALL_LANES, value, offset));
+    __syncthreads(); /* before the next one writes there */
+    return value;
+  }
+};
+
+template <typename Type>
+__device__ __forceinline__ bool rows_are_aligned(const struct gr_kernel_frame &frame, int arguments) {
+  constexpr int width = GR_VECTOR_BYTES / sizeof(Type);
+  bool is_aligned = frame.arguments[0].columns % width == 0;
+  for (int i = 0; i < arguments; i++) is_aligned &= gr_is_aligned(frame.arguments[i].data, GR_VECTOR_BYTES);
+  return is_aligned;
 }
 
 /* --- softmax_rows --- */
 
-/* Rows that the registers of a group hold, `Items` elements a thread and row. */
-template <int Items, int Rows, typename Type>
-__device__ __forceinline__ void softmax_group(const struct gr_kernel_frame &frame) {
-  const uint64_t rows = frame.arguments[0].rows;
-  const uint64_t columns = frame.arguments[0].columns;
-  const Type *x = gr_data<const Type>(frame, 0);
-  Type *out = gr_data<Type>(frame, 1);
-  for (uint64_t start = first_row<Rows>(); warp_row(start) < rows; start += row_step<Rows>()) {
-    Type value[Rows][Items];
+/* A row that the registers of the group hold, `Items` elements a thread. */
+template <int Items, int Width, typename Group, typename Type>
+__device__ __forceinline__ void softmax_row(const Group &group, const Type *x, Type *out, unsigned int columns) {
+  typedef gr_vector<Type, Width> vector;
+  constexpr int vectors = Items / Width;
+  const unsigned int count = columns / Width;
+  vector value[vectors];
 #pragma unroll
-    for (int r = 0; r < Rows; r++)
+  for (int k = 0; k < vectors; k++) {
+    const unsigned int index = k * group.threads + group.thread;
+    if (index < count) value[k] = reinterpret_cast<const vector *>(x)[index];
+    else
 #pragma unroll
-      for (int k = 0; k < Items; k++) {
-        const uint64_t row = start + r * blockDim.y, column = k * blockDim.x + threadIdx.x;
-        value[r][k] = column < columns && row < rows ? x[row * columns + column] : -static_cast<Type>(INFINITY);
-      }
+      for (int e = 0; e < Width; e++) value[k].element[e] = -static_cast<Type>(INFINITY);
+  }
+  Type largest = value[0].element[0], sum = 0;
 #pragma unroll
-    for (int r = 0; r < Rows; r++) {
-      Type largest = value[r][0], sum = 0;
+  for (int k = 0; k < vectors; k++)
 #pragma unroll
-      for (int k = 1; k < Items; k++) largest = fmax(largest, value[r][k]);
-      largest = reduce_group<max_of<Type>>(largest, blockDim.x);
+    for (int e = 0; e < Width; e++) largest = fmax(largest, value[k].element[e]);
+  largest = group.template reduce<max_of<Type>>(largest);
 #pragma unroll
-      for (int k = 0; k < Items; k++) {
-        value[r][k] = exp(value[r][k] - largest);
-        sum += k * blockDim.x + threadIdx.x < columns ? value[r][k] : static_cast<Type>(0);
-      }
-      sum = reduce_group<sum_of<Type>>(sum, blockDim.x);
+  for (int k = 0; k < vectors; k++)
 #pragma unroll
-      for (int k = 0; k < Items; k++) {
-        const uint64_t row = start + r * blockDim.y, column = k * blockDim.x + threadIdx.x;
-        if (column < columns && row < rows) out[row * columns + column] = value[r][k] / sum;
-      }
+    for (int e = 0; e < Width; e++) {
+      /* What is not there is -infinity, and adds 0; in a row of nothing else, all is NaN anyway. */
+      value[k].element[e] = exp(value[k].element[e] - largest);
+      sum += value[k].element[e];
     }
+  const Type factor = 1 / group.template reduce<sum_of<Type>>(sum);
+#pragma unroll
+  for (int k = 0; k < vectors; k++) {
+    const unsigned int index = k * group.threads + group.thread;
+#pragma unroll
+    for (int e = 0; e < Width; e++) value[k].element[e] *= factor;
+    if (index < count) reinterpret_cast<vector *>(out)[index] = value[k];
   }
 }
 
-/* A row that the registers of a block hold. */
-template <typename Type>
-__device__ __forceinline__ void softmax_block(const struct gr_kernel_frame &frame) {
-  __shared__ Type shared[32];
-  constexpr int items = GR_SOFTMAX_BLOCK_ITEMS;
+template <int Items, typename Group, typename Type>
+__device__ __forceinline__ void softmax_rows(const struct gr_kernel_frame &frame) {
+  constexpr int width = GR_VECTOR_BYTES / sizeof(Type);
+  const Group group;
   const uint64_t rows = frame.arguments[0].rows;
-  const uint64_t columns = frame.arguments[0].columns;
-  for (uint64_t row = blockIdx.x; row < rows; row += gridDim.x) {
+  const unsigned int columns = static_cast<unsigned int>(frame.arguments[0].columns);
+  const bool is_aligned = rows_are_aligned<Type>(frame, 2);
+#pragma unroll 1
+  for (uint64_t row = group.first(); row < rows; row += group.step()) {
     const Type *x = gr_data<const Type>(frame, 0) + row * columns;
     Type *out = gr_data<Type>(frame, 1) + row * columns;
-    Type value[items];
-    Type largest = -static_cast<Type>(INFINITY);
-#pragma unroll
-    for (int k = 0; k < items; k++) {
-      const uint64_t column = k * blockDim.x + threadIdx.x;
-      value[k] = column < columns ? x[column] : -static_cast<Type>(INFINITY);
-    }
-#pragma unroll
-    for (int k = 0; k < items; k++) largest = fmax(largest, value[k]);
-    largest = reduce_block<max_of<Type>>(largest, shared);
-    Type sum = 0;
-#pragma unroll
-    for (int k = 0; k < items; k++) {
-      value[k] = exp(value[k] - largest);
-      sum += k * blockDim.x + threadIdx.x < columns ? value[k] : static_cast<Type>(0);
-    }
-    sum = reduce_block<sum_of<Type>>(sum, shared);
-#pragma unroll
-    for (int k = 0; k < items; k++) {
-      const uint64_t column = k * blockDim.x + threadIdx.x;
-      if (column < columns) out[column] = value[k] / sum;
-    }
+    if (is_aligned) softmax_row<Items, width>(group, x, out, columns);
+    else softmax_row<Items, 1>(group, x, out, columns);
   }
 }
 
-/* A row of any length, read three times. */
+template <typename Type>
+__device__ __forceinline__ void softmax_short(const struct gr_kernel_frame &frame) {
+  Type *shared = short_rows_memory<Type>();
+  const uint64_t rows = frame.arguments[0].rows;
+  const unsigned int columns = static_cast<unsigned int>(frame.arguments[0].columns);
+  const uint64_t step = uint64_t(gridDim.x) * GR_SHORT_ROWS;
+#pragma unroll 1
+  for (uint64_t first = uint64_t(blockIdx.x) * GR_SHORT_ROWS; first < rows; first += step) {
+    const unsigned int here = short_row_count(first, rows);
+    load_short_rows(gr_data<const Type>(frame, 0) + first * columns, here * columns, columns, shared);
+    __syncthreads();
+    if (threadIdx.x < here) {
+      Type *row = shared + threadIdx.x * short_row_pitch(columns);
+      Type largest = row[0], sum = 0;
+#pragma unroll 4
+      for (unsigned int i = 1; i < columns; i++) largest = fmax(largest, row[i]);
+#pragma unroll 4
+      for (unsigned int i = 0; i < columns; i++) {
+        row[i] = exp(row[i] - largest);
+        sum += row[i];
+      }
+      const Type factor = 1 / sum;
+#pragma unroll 4
+      for (unsigned int i = 0; i < columns; i++) row[i] *= factor;
+    }
+    __syncthreads();
+    store_short_rows(gr_data<Type>(frame, 1) + first * columns, here * columns, columns, shared);
+    __syncthreads();
+  }
+}
+
+/* A row of any length, read twice: the largest element and the sum are found in one pass, where the sum is made smaller
+ * whenever a larger element turns up. */
 template <typename Type>
 __device__ __forceinline__ void softmax_long(const struct gr_kernel_frame &frame) {
-  __shared__ Type shared[32];
-  __shared__ double shared_sums[32];
-  const uint64_t rows = frame.arguments[0].rows;
-  const uint64_t columns = frame.arguments[0].columns;
-  for (uint64_t row = blockIdx.x; row < rows; row += gridDim.x) {
+  constexpr int batch = 8;
+  const block_group group;
+  const uint64_t rows = frame.arguments[0].rows, columns = frame.arguments[0].columns;
+#pragma unroll 1
+  for (uint64_t row = group.first(); row < rows; row += group.step()) {
     const Type *x = gr_data<const Type>(frame, 0) + row * columns;
     Type *out = gr_data<Type>(frame, 1) + row * columns;
-    Type largest = -static_cast<Type>(INFINITY);
-#pragma unroll 8
-    for (uint64_t column = threadIdx.x; column < columns; column += blockDim.x) largest = fmax(largest, x[column]);
-    largest = reduce_block<max_of<Type>>(largest, shared);
+    Type seen = -static_cast<Type>(INFINITY); /* the largest of this thread so far */
     double sum = 0;
+    bool has_nan = false;
+#pragma unroll 1
+    for (uint64_t start = group.thread; start < columns; start += uint64_t(batch) * group.threads) {
+      Type value[batch], largest = seen, part = 0;
+#pragma unroll
+      for (int k = 0; k < batch; k++) {
+        const uint64_t column = start + uint64_t(k) * group.threads;
+        value[k] = column < columns ? x[column] : -static_cast<Type>(INFINITY);
+      }
+#pragma unroll
+      for (int k = 0; k < batch; k++) largest = fmax(largest, value[k]);
+      /* Nothing but -infinity so far: nothing to add, and no difference to take. */
+      if (largest == -static_cast<Type>(INFINITY)) {
+#pragma unroll
+        for (int k = 0; k < batch; k++) has_nan |= value[k] != value[k];
+        continue;
+      }
+#pragma unroll
+      for (int k = 0; k < batch; k++) part += exp(value[k] - largest);
+      if (largest > seen) sum *= static_cast<double>(exp(seen - largest));
+      sum += static_cast<double>(part);
+      seen = largest;
+    }
+    const Type largest = group.reduce<max_of<Type>>(seen);
+    if (seen < largest) sum *= static_cast<double>(exp(seen - largest));
+    if (has_nan) sum = static_cast<double>(NAN);
+    const Type factor = 1 / static_cast<Type>(group.reduce<sum_of<double>>(sum));
 #pragma unroll 8
-    for (uint64_t column = threadIdx.x; column < columns; column += blockDim.x) sum += exp(x[column] - largest);
-    const Type total = static_cast<Type>(reduce_block<sum_of<double>>(sum, shared_sums));
-#pragma unroll 8
-    for (uint64_t column = threadIdx.x; column < columns; column += blockDim.x)
-      out[column] = exp(x[column] - largest) / total;
+    for (uint64_t column = group.thread; column < columns; column += group.threads)
+      out[column] = exp(x[column] - largest) * factor;
   }
 }
 
-#define SOFTMAX_ENTRIES(TYPE, SUFFIX, MANY)                                                                         \
-  GR_ENTRY(gr_softmax_rows_##SUFFIX##_2, GR_ROWS_THREADS) {                                                   \
-    softmax_group<2, GR_ROWS_AT_ONCE, TYPE>(frame);                                                           \
-  }                                                                                                           \
-  GR_ENTRY(gr_softmax_rows_##SUFFIX##_8, GR_ROWS_THREADS) { softmax_group<8, 1, TYPE>(frame); }               \
-  GR_ENTRY(gr_softmax_rows_##SUFFIX##_##MANY, GR_ROWS_THREADS) { softmax_group<MANY, 1, TYPE>(frame); }       \
-  GR_ENTRY(gr_softmax_rows_##SUFFIX##_block, 1024) { softmax_block<TYPE>(frame); }                            \
+#define SOFTMAX_ENTRIES(TYPE, SUFFIX, MANY)                                                                  \
+  GR_ENTRY(gr_softmax_rows_##SUFFIX##_short, GR_SHORT_ROWS) { softmax_short<TYPE>(frame); }                  \
+  GR_ENTRY(gr_softmax_rows_##SUFFIX##_4, GR_ROWS_THREADS) { softmax_rows<4, warp_group, TYPE>(frame); }      \
+  GR_ENTRY(gr_softmax_rows_##SUFFIX##_8, GR_ROWS_THREADS) { softmax_rows<8, warp_group, TYPE>(frame); }      \
+  GR_ENTRY(gr_softmax_rows_##SUFFIX##_many, GR_ROWS_THREADS) { softmax_rows<MANY, warp_group, TYPE>(frame); } \
+  GR_ENTRY(gr_softmax_rows_##SUFFIX##_block, GR_SOFTMAX_BLOCK_BYTES_MAX / GR_SOFTMAX_BLOCK_ITEMS / sizeof(TYPE)) { \
+    softmax_rows<GR_SOFTMAX_BLOCK_ITEMS, block_group, TYPE>(frame);                                          \
+  }                                                                                                          \
   GR_ENTRY(gr_softmax_rows_##SUFFIX##_long, 1024) { softmax_long<TYPE>(frame); }
 SOFTMAX_ENTRIES(float, f32, 32)
 SOFTMAX_ENTRIES(double, f64, 16)
 
-/* --- argmax_rows --- */
+/* --- argmax_rows: first how large, then where. Of its elements a thread remembers only in which batch the largest first
+ * was; only where it is the row's largest, the batch is read again. --- */
 
 template <typename Type>
-struct candidate {
-  Type value;
-  int32_t column; /* -1: none yet */
-};
-
-/* True when the first is larger: NaN is larger than all numbers, and among equals the first column is. */
+__device__ __forceinline__ bool is_larger(Type a, Type b) {
+  return a > b || (a != a && b == b);
+}
 template <typename Type>
-__device__ __forceinline__ bool is_better(candidate<Type> a, candidate<Type> b) {
-  if (a.column < 0 || b.column < 0) return b.column < 0;
-  const bool a_is_nan = a.value != a.value, b_is_nan = b.value != b.value;
-  if (a_is_nan != b_is_nan) return a_is_nan;
-  if (!a_is_nan && a.value != b.value) return a.value > b.value;
-  return a.column < b.column;
+__device__ __forceinline__ bool is_equal(Type a, Type b) {
+  return a == b || (a != a && b != b);
 }
 
 template <typename Type>
-__device__ __forceinline__ candidate<Type> argmax_group(candidate<Type> best, unsigned int lanes) {
-  for (unsigned int offset = lanes / 2; offset > 0; offset /= 2) {
-    const candidate<Type> other = {__shfl_xor_sync(ALL_LANES, best.value, offset),
-                                   __shfl_xor_sync(ALL_LANES, best.column, offset)};
-    if (is_better(other, best)) best = other;
-  }
-  return best;
-}
-
-/* Loads `Batch` elements of a row, then compares them. In ascending columns: so an equal value never replaces an earlier
- * one. */
-template <int Batch, typename Type>
-__device__ __forceinline__ void argmax_batch(const Type *x, uint64_t start, uint64_t columns, candidate<Type> &best) {
-  Type value[Batch];
-#pragma unroll
-  for (int k = 0; k < Batch; k++) {
-    const uint64_t column = start + uint64_t(k) * blockDim.x;
-    value[k] = column < columns ? x[column] : static_cast<Type>(0);
-  }
-#pragma unroll
-  for (int k = 0; k < Batch; k++) {
-    const uint64_t column = start + uint64_t(k) * blockDim.x;
-    const bool is_larger =
-        best.column < 0 || value[k] > best.value || (value[k] != value[k] && best.value == best.value);
-    if (column < columns && is_larger) best = {value[k], static_cast<int32_t>(column)};
-  }
-}
-
-/* What one thread sees of a row. */
-template <int Batch, typename Type>
-__device__ __forceinline__ candidate<Type> argmax_thread(const Type *x, uint64_t columns) {
-  candidate<Type> best = {0, -1};
+__device__ __forceinline__ void argmax_short(const struct gr_kernel_frame &frame) {
+  Type *shared = short_rows_memory<Type>();
+  const uint64_t rows = frame.arguments[0].rows;
+  const unsigned int columns = static_cast<unsigned int>(frame.arguments[0].columns);
+  const uint64_t step = uint64_t(gridDim.x) * GR_SHORT_ROWS;
 #pragma unroll 1
-  for (uint64_t start = threadIdx.x; start < columns; start += uint64_t(Batch) * blockDim.x)
-    argmax_batch<Batch>(x, start, columns, best);
-  return best;
-}
-
-/* Rows so short that the group loads each at once. */
-template <typename Type>
-__device__ __forceinline__ void argmax_short_rows(const struct gr_kernel_frame &frame) {
-  const uint64_t rows = frame.arguments[0].rows;
-  const uint64_t columns = frame.arguments[0].columns;
-  for (uint64_t start = first_row<GR_ROWS_AT_ONCE>(); warp_row(start) < rows; start += row_step<GR_ROWS_AT_ONCE>()) {
-    candidate<Type> best[GR_ROWS_AT_ONCE];
-#pragma unroll
-    for (int r = 0; r < GR_ROWS_AT_ONCE; r++) {
-      const uint64_t row = start + r * blockDim.y;
-      best[r] = {0, -1};
-      argmax_batch<2>(gr_data<const Type>(frame, 0) + row * columns, threadIdx.x, row < rows ? columns : 0, best[r]);
-    }
-#pragma unroll
-    for (int r = 0; r < GR_ROWS_AT_ONCE; r++) {
-      const uint64_t row = start + r * blockDim.y;
-      best[r] = argmax_group(best[r], blockDim.x);
-      if (threadIdx.x == 0 && row < rows) gr_data<int32_t>(frame, 1)[row] = best[r].column;
-    }
-  }
-}
-
-template <typename Type>
-__device__ __forceinline__ void argmax_group_rows(const struct gr_kernel_frame &frame) {
-  const uint64_t rows = frame.arguments[0].rows;
-  const uint64_t columns = frame.arguments[0].columns;
-  for (uint64_t row = first_row<1>(); warp_row(row) < rows; row += row_step<1>()) {
-    candidate<Type> best = argmax_thread<8>(gr_data<const Type>(frame, 0) + row * columns, row < rows ? columns : 0);
-    best = argmax_group(best, blockDim.x);
-    if (threadIdx.x == 0 && row < rows) gr_data<int32_t>(frame, 1)[row] = best.column;
-  }
-}
-
-template <typename Type>
-__device__ __forceinline__ void argmax_block_rows(const struct gr_kernel_frame &frame) {
-  __shared__ candidate<Type> shared[32];
-  const uint64_t rows = frame.arguments[0].rows;
-  const uint64_t columns = frame.arguments[0].columns;
-  const unsigned int warps = blockDim.x / 32;
-  for (uint64_t row = blockIdx.x; row < rows; row += gridDim.x) {
-    candidate<Type> best = argmax_thread<8>(gr_data<const Type>(frame, 0) + row * columns, columns);
-    best = argmax_group(best, 32);
-    if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32] = best;
+  for (uint64_t first = uint64_t(blockIdx.x) * GR_SHORT_ROWS; first < rows; first += step) {
+    const unsigned int here = short_row_count(first, rows);
+    load_short_rows(gr_data<const Type>(frame, 0) + first * columns, here * columns, columns, shared);
     __syncthreads();
-    if (threadIdx.x < 32) {
-      best = shared[threadIdx.x % warps];
-      best = argmax_group(best, 32);
-      if (threadIdx.x == 0) gr_data<int32_t>(frame, 1)[row] = best.column;
+    if (threadIdx.x < here) {
+      const Type *row = shared + threadIdx.x * short_row_pitch(columns);
+      Type best = row[0];
+      unsigned int column = 0;
+#pragma unroll 4
+      for (unsigned int i = 1; i < columns; i++)
+        if (is_larger(row[i], best)) {
+          best = row[i];
+          column = i;
+        }
+      gr_data<int32_t>(frame, 1)[first + threadIdx.x] = static_cast<int32_t>(column);
     }
     __syncthreads();
   }
 }
 
-GR_ENTRY(gr_argmax_rows_f32_short, GR_ROWS_THREADS) { argmax_short_rows<float>(frame); }
-GR_ENTRY(gr_argmax_rows_f64_short, GR_ROWS_THREADS) { argmax_short_rows<double>(frame); }
-GR_ENTRY(gr_argmax_rows_f32, GR_ROWS_THREADS) { argmax_group_rows<float>(frame); }
-GR_ENTRY(gr_argmax_rows_f64, GR_ROWS_THREADS) { argmax_group_rows<double>(frame); }
-GR_ENTRY(gr_argmax_rows_f32_block, 1024) { argmax_block_rows<float>(frame); }
-GR_ENTRY(gr_argmax_rows_f64_block, 1024) { argmax_block_rows<double>(frame); }
+/* The elements of a batch, in ascending columns; beyond the end, the row's last element once more. */
+template <int Batch, int Width, typename Group, typename Type>
+__device__ __forceinline__ void load_batch(const Group &group, const Type *x, unsigned int start, unsigned int count,
+                                           gr_vector<Type, Width> (&value)[Batch]) {
+#pragma unroll
+  for (int k = 0; k < Batch; k++) {
+    const unsigned int index = start + k * group.threads;
+    value[k] = reinterpret_cast<const gr_vector<Type, Width> *>(x)[index < count ? index : count - 1];
+  }
+}
+
+template <int Batch, int Width, typename Group, typename Type>
+__device__ __forceinline__ unsigned int argmax_row(const Group &group, const Type *x, unsigned int columns) {
+  const unsigned int count = columns / Width;
+  constexpr unsigned int nowhere = 0xffffffffu;
+  gr_vector<Type, Width> value[Batch];
+  Type best = -static_cast<Type>(INFINITY);
+  unsigned int best_start = nowhere;
+#pragma unroll 1
+  for (unsigned int start = group.thread; start < count; start += Batch * group.threads) {
+    load_batch<Batch, Width>(group, x, start, count, value);
+    Type largest = value[0].element[0];
+#pragma unroll
+    for (int k = 0; k < Batch; k++)
+#pragma unroll
+      for (int e = 0; e < Width; e++) largest = largest_or_nan(largest, value[k].element[e]);
+    if (best_start == nowhere || is_larger(largest, best)) {
+      best = largest;
+      best_start = start;
+    }
+  }
+  const Type largest = group.template reduce<largest_of<Type>>(best);
+  unsigned int column = nowhere;
+  if (best_start != nowhere && is_equal(best, largest)) {
+    load_batch<Batch, Width>(group, x, best_start, count, value);
+#pragma unroll
+    for (int k = Batch - 1; k >= 0; k--)
+#pragma unroll
+      for (int e = Width - 1; e >= 0; e--) {
+        const unsigned int index = best_start + k * group.threads;
+        if (index < count && is_equal(value[k].element[e], largest)) column = index * Width + e;
+      }
+  }
+  return group.template reduce<least_of<unsigned int>>(column);
+}
+
+template <int Batch, typename Group, typename Type>
+__device__ __forceinline__ void argmax_rows(const struct gr_kernel_frame &frame) {
+  constexpr int width = GR_VECTOR_BYTES / sizeof(Type);
+  const Group group;
+  const uint64_t rows = frame.arguments[0].rows;
+  const unsigned int columns = static_cast<unsigned int>(frame.arguments[0].columns);
+  const bool is_aligned = rows_are_aligned<Type>(frame, 1);
+#pragma unroll 1
+  for (uint64_t row = group.first(); row < rows; row += group.step()) {
+    const Type *x = gr_data<const Type>(frame, 0) + row * columns;
+    unsigned int column;
+    if (is_aligned) column = argmax_row<Batch, width>(group, x, columns);
+    else column = argmax_row<Batch * width, 1>(group, x, columns);
+    if (group.thread == 0) gr_data<int32_t>(frame, 1)[row] = static_cast<int32_t>(column);
+  }
+}
+
+#define ARGMAX_ENTRIES(TYPE, SUFFIX)                                                                       \
+  GR_ENTRY(gr_argmax_rows_##SUFFIX##_short, GR_SHORT_ROWS) { argmax_short<TYPE>(frame); }                  \
+  GR_ENTRY(gr_argmax_rows_##SUFFIX##_1, GR_ROWS_THREADS) { argmax_rows<1, warp_group, TYPE>(frame); }      \
+  GR_ENTRY(gr_argmax_rows_##SUFFIX##_4, GR_ROWS_THREADS) { argmax_rows<4, warp_group, TYPE>(frame); }      \
+  GR_ENTRY(gr_argmax_rows_##SUFFIX##_block, 1024) { argmax_rows<4, block_group, TYPE>(frame); }
+ARGMAX_ENTRIES(float, f32)
+ARGMAX_ENTRIES(double, f64)
 
 /* --- add_row: by elements, not by rows, so that short rows cost no more than long ones --- */
 

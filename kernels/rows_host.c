@@ -113,63 +113,65 @@ void gr_add_row_host(const struct gr_kernel *kernel, const struct gr_kernel_fram
 
 /* --- Launches --- */
 
-enum {
-  WARP = 32,
-  ITEMS_SHORT = 2,
-  SOFTMAX_FEW = 8,
-  SOFTMAX_MANY = 32, /* elements of a row that a lane keeps in registers */
-  BLOCK_THREADS_MAX = 1024,
-};
+enum { WARP = 32, BLOCK_THREADS_MAX = 1024 };
 
-static uint32_t power_of_two_from(uint64_t value, uint32_t high) {
-  uint32_t power = 1;
+/* The least power of two that is not below the value, between `low` and `high`, which are powers of two. */
+static uint32_t power_of_two_from(uint64_t value, uint32_t low, uint32_t high) {
+  uint32_t power = low;
   while (power < value && power < high) power *= 2;
   return power;
 }
 
-/* Groups of `lanes` threads, so many rows each. */
-static uint32_t launch_groups(struct gr_kernel_launch *launch, const char *entry, uint64_t rows, uint32_t rows_at_once,
-                              uint32_t lanes) {
-  uint32_t groups = GR_ROWS_THREADS / lanes;
-  gr_launch_blocks(launch, entry, rows, (uint64_t)groups * rows_at_once, lanes);
-  launch->block[1] = groups;
+static uint32_t launch_short(struct gr_kernel_launch *launch, const char *entry,
+                             const struct gr_kernel_frame_argument *x, size_t element_bytes) {
+  gr_launch_blocks(launch, entry, x->rows, GR_SHORT_ROWS, GR_SHORT_ROWS);
+  launch->shared_bytes = (uint32_t)(GR_SHORT_ROWS * (x->columns | 1) * element_bytes);
+  return 1;
+}
+
+/* A warp for each row. */
+static uint32_t launch_warps(struct gr_kernel_launch *launch, const char *entry, uint64_t rows) {
+  gr_launch_blocks(launch, entry, rows, GR_ROWS_THREADS / WARP, WARP);
+  launch->block[1] = GR_ROWS_THREADS / WARP;
   return 1;
 }
 
 uint32_t gr_softmax_rows_launches(const struct gr_kernel *kernel, const struct gr_kernel_frame *frame,
                                   struct gr_kernel_launch launches[GR_KERNEL_LAUNCH_MAX]) {
   (void)kernel;
-  const uint64_t rows = frame->arguments[0].rows, columns = frame->arguments[0].columns;
+  const struct gr_kernel_frame_argument *x = &frame->arguments[0];
   const bool is_f64 = gr_is_f64(frame, 0);
-  /* An f64 takes two registers. */
-  const uint64_t group_columns = WARP * (is_f64 ? SOFTMAX_MANY / 2 : SOFTMAX_MANY);
-  if (columns <= WARP * ITEMS_SHORT)
-    return launch_groups(launches, is_f64 ? "gr_softmax_rows_f64_2" : "gr_softmax_rows_f32_2", rows, GR_ROWS_AT_ONCE,
-                         power_of_two_from(columns, WARP));
-  if (columns <= WARP * SOFTMAX_FEW)
-    return launch_groups(launches, is_f64 ? "gr_softmax_rows_f64_8" : "gr_softmax_rows_f32_8", rows, 1, WARP);
-  if (columns <= group_columns)
-    return launch_groups(launches, is_f64 ? "gr_softmax_rows_f64_16" : "gr_softmax_rows_f32_32", rows, 1, WARP);
-  if (columns <= GR_SOFTMAX_BLOCK_COLUMNS_MAX)
-    return gr_launch_blocks(launches, is_f64 ? "gr_softmax_rows_f64_block" : "gr_softmax_rows_f32_block", rows, 1,
-                            power_of_two_from((columns + GR_SOFTMAX_BLOCK_ITEMS - 1) / GR_SOFTMAX_BLOCK_ITEMS,
+  const size_t element_bytes = is_f64 ? sizeof(double) : sizeof(float);
+  if (x->columns <= GR_SHORT_ROW_BYTES_MAX / element_bytes)
+    return launch_short(launches, is_f64 ? "gr_softmax_rows_f64_short" : "gr_softmax_rows_f32_short", x, element_bytes);
+  if (x->columns <= WARP * 4)
+    return launch_warps(launches, is_f64 ? "gr_softmax_rows_f64_4" : "gr_softmax_rows_f32_4", x->rows);
+  if (x->columns <= WARP * 8)
+    return launch_warps(launches, is_f64 ? "gr_softmax_rows_f64_8" : "gr_softmax_rows_f32_8", x->rows);
+  if (x->columns <= GR_SOFTMAX_WARP_BYTES_MAX / element_bytes)
+    return launch_warps(launches, is_f64 ? "gr_softmax_rows_f64_many" : "gr_softmax_rows_f32_many", x->rows);
+  if (x->columns <= GR_SOFTMAX_BLOCK_BYTES_MAX / element_bytes)
+    return gr_launch_blocks(launches, is_f64 ? "gr_softmax_rows_f64_block" : "gr_softmax_rows_f32_block", x->rows, 1,
+                            power_of_two_from((x->columns + GR_SOFTMAX_BLOCK_ITEMS - 1) / GR_SOFTMAX_BLOCK_ITEMS, WARP,
                                               BLOCK_THREADS_MAX));
-  return gr_launch_blocks(launches, is_f64 ? "gr_softmax_rows_f64_long" : "gr_softmax_rows_f32_long", rows, 1,
+  return gr_launch_blocks(launches, is_f64 ? "gr_softmax_rows_f64_long" : "gr_softmax_rows_f32_long", x->rows, 1,
                           BLOCK_THREADS_MAX);
 }
 
 uint32_t gr_argmax_rows_launches(const struct gr_kernel *kernel, const struct gr_kernel_frame *frame,
                                  struct gr_kernel_launch launches[GR_KERNEL_LAUNCH_MAX]) {
   (void)kernel;
-  const uint64_t rows = frame->arguments[0].rows, columns = frame->arguments[0].columns;
+  const struct gr_kernel_frame_argument *x = &frame->arguments[0];
   const bool is_f64 = gr_is_f64(frame, 0);
-  if (columns <= WARP * ITEMS_SHORT)
-    return launch_groups(launches, is_f64 ? "gr_argmax_rows_f64_short" : "gr_argmax_rows_f32_short", rows,
-                         GR_ROWS_AT_ONCE, power_of_two_from(columns, WARP));
-  if (columns <= GR_ARGMAX_WARP_COLUMNS_MAX)
-    return launch_groups(launches, is_f64 ? "gr_argmax_rows_f64" : "gr_argmax_rows_f32", rows, 1, WARP);
-  return gr_launch_blocks(launches, is_f64 ? "gr_argmax_rows_f64_block" : "gr_argmax_rows_f32_block", rows, 1,
-                          power_of_two_from(columns / GR_SOFTMAX_BLOCK_ITEMS, BLOCK_THREADS_MAX));
+  const size_t element_bytes = is_f64 ? sizeof(double) : sizeof(float);
+  if (x->columns <= GR_SHORT_ROW_BYTES_MAX / element_bytes)
+    return launch_short(launches, is_f64 ? "gr_argmax_rows_f64_short" : "gr_argmax_rows_f32_short", x, element_bytes);
+  if (x->columns <= WARP * 8)
+    return launch_warps(launches, is_f64 ? "gr_argmax_rows_f64_1" : "gr_argmax_rows_f32_1", x->rows);
+  if (x->columns <= GR_ARGMAX_WARP_COLUMNS_MAX || x->rows >= GR_ARGMAX_ROWS_MANY)
+    return launch_warps(launches, is_f64 ? "gr_argmax_rows_f64_4" : "gr_argmax_rows_f32_4", x->rows);
+  return gr_launch_blocks(launches, is_f64 ? "gr_argmax_rows_f64_block" : "gr_argmax_rows_f32_block", x->rows, 1,
+                          power_of_two_from(x->columns / 64, WARP, BLOCK_THREADS_MAX));
 }
 
 uint32_t gr_add_row_launches(const struct gr_kernel *kernel, const struct gr_kernel_frame *frame,

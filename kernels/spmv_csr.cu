@@ -1,5 +1,5 @@
-/* y = A@x with A in CSR. A part of a warp works on a row: as many threads, a power of two, as rows have elements on average;
- * blockDim.x is that number. Sums are taken in f64. What spmv_csr_host.c says about broken matrices holds here, too. */
+/* y = A@x with A in CSR. A part of a warp works on a row, the larger the more elements rows have on average; blockDim.x is the
+ * number of its threads, a power of two. Sums are taken in f64. What spmv_csr_host.c says about broken matrices holds here, too. */
 #include "kernels/device.cuh"
 
 template <typename Type>
@@ -16,12 +16,25 @@ template <typename Type>
 __device__ __forceinline__ double row_sum(const csr<Type> &a, uint64_t row) {
   const int64_t begin = a.indptr[row], end = a.indptr[row + 1];
   if (begin < 0 || end > a.count || begin > end) return static_cast<double>(NAN);
+  constexpr int batch = 4;
   double sum = 0;
-#pragma unroll 4
-  for (int64_t i = begin + threadIdx.x; i < end; i += blockDim.x) {
-    const int32_t column = a.indices[i];
-    const bool is_inside = column >= 0 && uint64_t(column) < a.columns;
-    sum += is_inside ? static_cast<double>(a.values[i]) * static_cast<double>(a.x[column]) : static_cast<double>(NAN);
+#pragma unroll 1
+  for (int64_t start = begin + threadIdx.x; start < end; start += batch * blockDim.x) {
+    int32_t column[batch];
+    Type value[batch], x[batch];
+#pragma unroll
+    for (int k = 0; k < batch; k++) {
+      const int64_t i = start + k * blockDim.x;
+      column[k] = i < end ? a.indices[i] : 0;
+      value[k] = i < end ? a.values[i] : static_cast<Type>(0);
+    }
+#pragma unroll
+    for (int k = 0; k < batch; k++) {
+      const bool is_inside = column[k] >= 0 && uint64_t(column[k]) < a.columns;
+      x[k] = start + k * blockDim.x >= end ? static_cast<Type>(0) : is_inside ? a.x[column[k]] : static_cast<Type>(NAN);
+    }
+#pragma unroll
+    for (int k = 0; k < batch; k++) sum += static_cast<double>(value[k]) * static_cast<double>(x[k]);
   }
   return sum;
 }

@@ -35,33 +35,47 @@ __device__ __forceinline__ void transpose_tiles(const struct gr_kernel_frame &fr
   }
 }
 
-/* The thin side's lines lie in the cache while the threads of a block walk along them. */
-template <typename Type>
+/* The thin side's lines lie in the cache while the threads of a block walk along them. `Thin` is the most that there are
+ * of them; the thinner, the more places along the long side a thread has under way. */
+template <int Thin, typename Type>
 __device__ __forceinline__ void transpose_thin(const struct gr_kernel_frame &frame) {
+  constexpr int places = GR_TRANSPOSE_THIN_ITEMS / Thin;
   const uint64_t rows = frame.arguments[0].rows;
   const uint64_t columns = frame.arguments[0].columns;
   const bool is_tall = rows > columns;
   const uint64_t length = is_tall ? rows : columns;
-  const unsigned int thin = static_cast<unsigned int>(is_tall ? columns : rows);
+  const int thin = static_cast<int>(is_tall ? columns : rows);
   const Type *x = gr_data<const Type>(frame, 0);
   Type *out = gr_data<Type>(frame, 1);
   /* Neighbours along the long side, and along the thin one, in x and in out. */
   const uint64_t x_long = is_tall ? columns : 1, x_thin = is_tall ? 1 : columns;
   const uint64_t out_long = is_tall ? 1 : rows, out_thin = is_tall ? rows : 1;
-  const uint64_t step = uint64_t(gridDim.x) * blockDim.x;
+  const uint64_t tile = uint64_t(places) * blockDim.x;
 #pragma unroll 1
-  for (uint64_t i = uint64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < length; i += step) {
-    Type value[GR_TRANSPOSE_THIN_MAX];
+  for (uint64_t start = blockIdx.x * tile + threadIdx.x; start < length; start += gridDim.x * tile) {
+    Type value[places][Thin];
 #pragma unroll
-    for (unsigned int k = 0; k < GR_TRANSPOSE_THIN_MAX; k++)
-      if (k < thin) value[k] = x[i * x_long + k * x_thin];
+    for (int p = 0; p < places; p++)
 #pragma unroll
-    for (unsigned int k = 0; k < GR_TRANSPOSE_THIN_MAX; k++)
-      if (k < thin) out[i * out_long + k * out_thin] = value[k];
+      for (int k = 0; k < Thin; k++) {
+        const uint64_t place = start + uint64_t(p) * blockDim.x;
+        if (k < thin && place < length) value[p][k] = x[place * x_long + k * x_thin];
+      }
+#pragma unroll
+    for (int p = 0; p < places; p++)
+#pragma unroll
+      for (int k = 0; k < Thin; k++) {
+        const uint64_t place = start + uint64_t(p) * blockDim.x;
+        if (k < thin && place < length) out[place * out_long + k * out_thin] = value[p][k];
+      }
   }
 }
 
 GR_ENTRY(gr_transpose_f32, GR_TRANSPOSE_THREADS) { transpose_tiles<GR_TRANSPOSE_TILE_F32, float>(frame); }
 GR_ENTRY(gr_transpose_f64, GR_TRANSPOSE_THREADS) { transpose_tiles<GR_TRANSPOSE_TILE_F64, double>(frame); }
-GR_ENTRY(gr_transpose_f32_thin, GR_TRANSPOSE_THREADS) { transpose_thin<float>(frame); }
-GR_ENTRY(gr_transpose_f64_thin, GR_TRANSPOSE_THREADS) { transpose_thin<double>(frame); }
+#define THIN_ENTRIES(TYPE, SUFFIX)                                                                     \
+  GR_ENTRY(gr_transpose_##SUFFIX##_2, GR_TRANSPOSE_THREADS) { transpose_thin<2, TYPE>(frame); }        \
+  GR_ENTRY(gr_transpose_##SUFFIX##_4, GR_TRANSPOSE_THREADS) { transpose_thin<4, TYPE>(frame); }        \
+  GR_ENTRY(gr_transpose_##SUFFIX##_16, GR_TRANSPOSE_THREADS) { transpose_thin<16, TYPE>(frame); }
+THIN_ENTRIES(float, f32)
+THIN_ENTRIES(double, f64)

@@ -39,14 +39,24 @@ void gr_transpose_host(const struct gr_kernel *kernel, const struct gr_kernel_fr
   else transpose_f32(x, out, rows, columns);
 }
 
+/* One extent is small: each thread takes so many places along the other that its elements are enough. */
+static uint32_t launch_thin(struct gr_kernel_launch *launch, bool is_f64, uint64_t rows, uint64_t columns) {
+  const uint64_t thin = rows < columns ? rows : columns, length = rows < columns ? columns : rows;
+  const uint64_t most = thin <= 2 ? 2 : thin <= 4 ? 4 : GR_TRANSPOSE_THIN_MAX;
+  const char *entry = most == 2   ? (is_f64 ? "gr_transpose_f64_2" : "gr_transpose_f32_2")
+                      : most == 4 ? (is_f64 ? "gr_transpose_f64_4" : "gr_transpose_f32_4")
+                                  : (is_f64 ? "gr_transpose_f64_16" : "gr_transpose_f32_16");
+  return gr_launch_blocks(launch, entry, length, GR_TRANSPOSE_THREADS * (GR_TRANSPOSE_THIN_ITEMS / most),
+                          GR_TRANSPOSE_THREADS);
+}
+
 uint32_t gr_transpose_launches(const struct gr_kernel *kernel, const struct gr_kernel_frame *frame,
                                struct gr_kernel_launch launches[GR_KERNEL_LAUNCH_MAX]) {
   (void)kernel;
   const uint64_t rows = frame->arguments[0].rows, columns = frame->arguments[0].columns;
   const bool is_f64 = gr_is_f64(frame, 0);
   if (rows <= GR_TRANSPOSE_THIN_MAX || columns <= GR_TRANSPOSE_THIN_MAX)
-    return gr_launch_blocks(launches, is_f64 ? "gr_transpose_f64_thin" : "gr_transpose_f32_thin",
-                            rows > columns ? rows : columns, GR_TRANSPOSE_THREADS, GR_TRANSPOSE_THREADS);
+    return launch_thin(launches, is_f64, rows, columns);
   const uint64_t tile = is_f64 ? GR_TRANSPOSE_TILE_F64 : GR_TRANSPOSE_TILE_F32;
   const uint64_t tiles = ((rows + tile - 1) / tile) * ((columns + tile - 1) / tile);
   return gr_launch_blocks(launches, is_f64 ? "gr_transpose_f64" : "gr_transpose_f32", tiles, 1, GR_TRANSPOSE_THREADS);

@@ -76,7 +76,7 @@ static long double as(enum gr_type type, long double value) {
 
 static bool is_same(long double got, long double want) {
   if (isnan(want)) return isnan(got);
-  return got == want && signbit(got) == signbit(want);
+  return got == want && !signbit(got) == !signbit(want);
 }
 
 /* --- Calls --- */

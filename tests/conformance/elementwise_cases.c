@@ -1,4 +1,5 @@
 /* Kernels that compute each element from the same element of their inputs. */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -67,6 +68,12 @@ struct layout {
   uint32_t shared;  /* 1 + the input that is the output; 0: none */
 };
 
+/* An infinity where the tolerance reaches beyond the largest number. */
+static bool is_overflow(enum gr_type type, double got, double want, double tolerance) {
+  const double largest = type == GR_TYPE_F64 ? DBL_MAX : (double)FLT_MAX;
+  return isinf(got) && got * want > 0 && fabs(want) >= largest - tolerance;
+}
+
 /* The values that the kernel sees in its inputs, whatever lies on top of what. */
 static void compare(const struct target *target, const struct call *call, const struct row *row, enum gr_type type,
                     void *const *inputs, const void *got, uint64_t count) {
@@ -77,8 +84,8 @@ static void compare(const struct target *target, const struct call *call, const 
     double want = row->compute(type, x, s);
     /* Below the smallest normal number a unit no longer shrinks. */
     double tolerance = row->units * (2 * epsilon_of(type) * fabs(want) + (type == GR_TYPE_F64 ? 0x1p-1074 : 0x1p-149));
-    if (row->units > 0 && isinf(rounded_to(type, want))) want = rounded_to(type, want);
-    expect_close(target, call, i, real_at(type, got, i), want, row->units > 0 ? tolerance : 0);
+    if (row->units > 0 && is_overflow(type, real_at(type, got, i), want, tolerance)) continue;
+    expect_close(target, call, i, real_at(type, got, i), want, tolerance);
   }
 }
 

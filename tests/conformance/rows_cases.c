@@ -26,12 +26,13 @@ static void run_softmax(const struct target *target, struct call *call, enum gr_
 /* Of the error, the difference x - largest brings its own half unit, which the exponential multiplies. */
 static void expect_softmax(const struct target *target, const struct call *call, enum gr_type type, const void *x,
                            const void *out, uint64_t row, uint64_t columns) {
-  double largest = -(double)INFINITY, sum = 0;
+  double largest = -(double)INFINITY;
+  long double sum = 0; /* so that f64 can be compared, too */
   for (uint64_t i = 0; i < columns; i++) largest = fmax(largest, real_at(type, x, row * columns + i));
-  for (uint64_t i = 0; i < columns; i++) sum += exp(real_at(type, x, row * columns + i) - largest);
+  for (uint64_t i = 0; i < columns; i++) sum += (long double)exp(real_at(type, x, row * columns + i) - largest);
   for (uint64_t i = 0; i < columns; i++) {
     double distance = largest - real_at(type, x, row * columns + i);
-    double want = exp(-distance) / sum;
+    double want = exp(-distance) / (double)sum;
     double tolerance = epsilon_of(type) * (40 + distance) * want + 0x1p-140;
     expect_close(target, call, row * columns + i, real_at(type, out, row * columns + i), want, tolerance);
   }
