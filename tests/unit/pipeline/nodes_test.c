@@ -6,13 +6,13 @@
 
 #include "tests/unit/pipeline/fixture.h"
 
-#define HEAD                                                                                                     \
-  "graphrun: 1\nparams: {n: 16, a: 2.5}\nbuffers:\n  x: {type: f32, shape: n}\n  y: {type: f32, shape: n}\n"      \
-  "  m: {type: f32, shape: [4, 4]}\n  d: {type: f64, shape: n}\n  h: {type: f32, shape: n, place: host}\n"        \
-  "  e: {type: f32, shape: 0}\n  one: {type: u8, shape: [1]}\n"                                                  \
-  "nodes:\n"                                                                                                     \
-  "  - {id: use, fill: {buffer: one, value: 0}, note: all are used}\n"                                           \
-  "  - {id: used, kernel: add, args: {x: x, y: y, out: y}}\n  - {id: used2, copy: {from: m, to: 'h'}}\n"          \
+#define HEAD                                                                                                 \
+  "graphrun: 1\nparams: {n: 16, a: 2.5}\nbuffers:\n  x: {type: f32, shape: n}\n  y: {type: f32, shape: n}\n" \
+  "  m: {type: f32, shape: [4, 4]}\n  d: {type: f64, shape: n}\n  h: {type: f32, shape: n, place: host}\n"   \
+  "  e: {type: f32, shape: 0}\n  one: {type: u8, shape: [1]}\n"                                              \
+  "nodes:\n"                                                                                                 \
+  "  - {id: use, fill: {buffer: one, value: 0}, note: all are used}\n"                                       \
+  "  - {id: used, kernel: add, args: {x: x, y: y, out: y}}\n  - {id: used2, copy: {from: m, to: 'h'}}\n"     \
   "  - {id: used3, fill: {buffer: d, value: 0}}\n  - {id: used4, fill: {buffer: e, value: 0}}\n"
 
 /* One more node, on line 17. */
@@ -27,7 +27,8 @@ static void read_one(struct fixture *fixture, const char *node) {
 
 START_TEST(a_copy_reads_and_writes) {
   struct fixture fixture;
-  read_one(&fixture, "{id: c, copy: {from: 'x[2:n-2]', to: 'h[0:12]'}, after: [use, used, use], timeout: 0.5, note: hi}");
+  read_one(&fixture,
+           "{id: c, copy: {from: 'x[2:n-2]', to: 'h[0:12]'}, after: [use, used, use], timeout: 0.5, note: hi}");
   const struct gr_pipeline *pipeline = fixture.pipeline;
   const struct gr_node *node = fixture_node(&fixture, "c");
   ck_assert_int_eq(node->kind, GR_NODE_COPY);
@@ -74,10 +75,10 @@ START_TEST(a_fill_holds_its_value) {
 END_TEST
 
 START_TEST(nothing_to_do_is_a_no_op) {
-  static const char *const nodes[] = {"{id: k, copy: {from: e, to: 'x[3:3]'}}", "{id: k, fill: {buffer: 'x[16:]', value: 1}}",
-                                      "{id: k, fill: {buffer: 'm[1:1, 0:2]', value: 1}}",
-                                      "{id: k, copy: {from: 'x[4:4]', to: 'x[4:4]'}}",
-                                      "{id: k, kernel: add, args: {x: e, y: e, out: e}}"};
+  static const char *const nodes[] = {
+      "{id: k, copy: {from: e, to: 'x[3:3]'}}", "{id: k, fill: {buffer: 'x[16:]', value: 1}}",
+      "{id: k, fill: {buffer: 'm[1:1, 0:2]', value: 1}}", "{id: k, copy: {from: 'x[4:4]', to: 'x[4:4]'}}",
+      "{id: k, kernel: add, args: {x: e, y: e, out: e}}"};
   for (size_t i = 0; i < sizeof nodes / sizeof nodes[0]; i++) {
     struct fixture fixture;
     read_one(&fixture, nodes[i]);
@@ -98,34 +99,31 @@ START_TEST(wrong_copies) {
          "17:19 error: node \"c\": copy: \"x\" is f32, but \"d\" is f64; a copy does not convert, the kernel convert "
          "does\n");
   expect("{id: c, copy: {from: x, to: 'y[0:15]'}}",
-         "17:17 error: node \"c\": copy: \"x\" has 16 elements, but \"y[0:15]\" has 15\n");
-  expect("{id: c, copy: {from: x, to: x}}", "17:17 error: node \"c\": copy: source \"x\" and target \"x\" overlap\n");
+         "17:19 error: node \"c\": copy: \"x\" has 16 elements, but \"y[0:15]\" has 15\n");
+  expect("{id: c, copy: {from: x, to: x}}", "17:19 error: node \"c\": copy: source \"x\" and target \"x\" overlap\n");
   expect("{id: c, copy: {from: 'x[0:8]', to: 'x[7:15]'}}",
-         "17:17 error: node \"c\": copy: source \"x[0:8]\" and target \"x[7:15]\" overlap\n");
+         "17:19 error: node \"c\": copy: source \"x[0:8]\" and target \"x[7:15]\" overlap\n");
   expect("{id: c, copy: {from: 'm[0:2, 0:3]', to: 'm[1:3, 2:4]'}}",
-         "17:17 error: node \"c\": copy: \"m[0:2, 0:3]\" has 6 elements, but \"m[1:3, 2:4]\" has 4\n");
+         "17:19 error: node \"c\": copy: \"m[0:2, 0:3]\" has 6 elements, but \"m[1:3, 2:4]\" has 4\n");
   expect("{id: c, copy: {from: 'm[0:2, 0:3]', to: 'm[1:3, 1:4]'}}",
-         "17:17 error: node \"c\": copy: source \"m[0:2, 0:3]\" and target \"m[1:3, 1:4]\" overlap\n");
+         "17:19 error: node \"c\": copy: source \"m[0:2, 0:3]\" and target \"m[1:3, 1:4]\" overlap\n");
   expect("{id: c, copy: {from: 'm[0:2, 0:2]', to: 'x[0:4]'}}",
-         "17:17 error: node \"c\": copy: \"m[0:2, 0:2]\" and \"x[0:4]\" have equally many elements in different "
+         "17:19 error: node \"c\": copy: \"m[0:2, 0:2]\" and \"x[0:4]\" have equally many elements in different "
          "shapes, and \"m[0:2, 0:2]\" does not lie side by side\n");
-  expect("{id: c, copy: {from: x}}", "17:17 error: node \"c\": copy: \"to\" is missing\n");
+  expect("{id: c, copy: {from: x}}", "17:19 error: node \"c\": copy: \"to\" is missing\n");
   expect("{id: c, copy: {frm: x, to: y}}",
-         "17:18 error: node \"c\": copy: unknown key \"frm\"; did you mean \"from\"?\n");
-  expect("{id: c, copy: [x, y]}", "17:17 error: node \"c\": copy: must be a map, not a list\n");
+         "17:20 error: node \"c\": copy: unknown key \"frm\"; did you mean \"from\"?\n");
+  expect("{id: c, copy: [x, y]}", "17:19 error: node \"c\": copy: must be a map, not a list\n");
   expect("{id: c, copy: {from: [x], to: y}}",
-         "17:24 error: node \"c\": copy.from: must be a buffer or a slice such as x[0:4], not a list\n");
+         "17:26 error: node \"c\": copy.from: must be a buffer or a slice such as x[0:4], not a list\n");
 }
 END_TEST
 
 START_TEST(copies_that_lie_apart_are_right) {
   static const char *const nodes[] = {
-      "{id: c, copy: {from: 'x[0:8]', to: 'x[8:16]'}}",
-      "{id: c, copy: {from: 'm[0:4, 0:2]', to: 'm[:, 2:]'}}",
-      "{id: c, copy: {from: 'm[0:2, 0:2]', to: 'm[2:4, 2:4]'}}",
-      "{id: c, copy: {from: 'm', to: x}}",
-      "{id: c, copy: {from: 'm[1:3, :]', to: 'x[4:12]'}}",
-      "{id: c, copy: {from: 'm[1:2, 1:3]', to: 'x[4:6]'}}",
+      "{id: c, copy: {from: 'x[0:8]', to: 'x[8:16]'}}",          "{id: c, copy: {from: 'm[0:4, 0:2]', to: 'm[:, 2:]'}}",
+      "{id: c, copy: {from: 'm[0:2, 0:2]', to: 'm[2:4, 2:4]'}}", "{id: c, copy: {from: 'm', to: x}}",
+      "{id: c, copy: {from: 'm[1:3, :]', to: 'x[4:12]'}}",       "{id: c, copy: {from: 'm[1:2, 1:3]', to: 'x[4:6]'}}",
   };
   for (size_t i = 0; i < sizeof nodes / sizeof nodes[0]; i++) {
     struct fixture fixture;
@@ -139,15 +137,15 @@ START_TEST(wrong_fills) {
   expect("{id: f, fill: {buffer: one, value: 256}}",
          "17:40 error: node \"f\": fill.value: 256 does not fit u8, which holds integers from 0 to 255\n");
   expect("{id: f, fill: {buffer: one, value: -1}}",
-         "17:38 error: node \"f\": fill.value: -1 does not fit u8, which holds integers from 0 to 255\n");
+         "17:40 error: node \"f\": fill.value: -1 does not fit u8, which holds integers from 0 to 255\n");
   expect("{id: f, fill: {buffer: one, value: 0.5}}",
-         "17:38 error: node \"f\": fill.value: 0.5 does not fit u8, which holds integers from 0 to 255\n");
+         "17:40 error: node \"f\": fill.value: 0.5 does not fit u8, which holds integers from 0 to 255\n");
   expect("{id: f, fill: {buffer: x, value: 1e39}}",
-         "17:36 error: node \"f\": fill.value: 1e39 does not fit f32, which holds finite values up to 3.4028235e38\n");
-  expect("{id: f, fill: {buffer: x}}", "17:17 error: node \"f\": fill: \"value\" is missing\n");
+         "17:38 error: node \"f\": fill.value: 1e39 does not fit f32, which holds finite values up to 3.4028235e38\n");
+  expect("{id: f, fill: {buffer: x}}", "17:19 error: node \"f\": fill: \"value\" is missing\n");
   expect("{id: f, fill: {buffer: z, value: 4K}}",
-         "17:26 error: node \"f\": fill.buffer: there is no buffer \"z\"\n"
-         "17:36 error: node \"f\": fill.value: \"4K\" is no number: the suffixes are Ki, Mi and Gi; allowed are "
+         "17:28 error: node \"f\": fill.buffer: there is no buffer \"z\"\n"
+         "17:38 error: node \"f\": fill.value: \"4K\" is no number: the suffixes are Ki, Mi and Gi; allowed are "
          "integers (42, 0x2A, 4Ki), floats (1.5, 1e3, .inf, .nan), params, + - * / %, parentheses, min, max and "
          "ceil_div\n");
 }
@@ -160,12 +158,11 @@ START_TEST(a_node_is_one_thing) {
          "17:5 error: node \"k\": exactly one of copy, fill, kernel, host and barrier is needed, and both kernel and "
          "barrier are there\n");
   expect("{id: k, kernal: busy}", "17:13 error: node \"k\": unknown key \"kernal\"; did you mean \"kernel\"?\n");
-  expect("{id: k, barrier: {x: 1}}",
-         "17:22 error: node \"k\": a barrier has nothing in it; write barrier: {}\n");
-  expect("{id: k, barrier: }", "17:19 error: node \"k\": barrier: must be a map, but is empty\n");
+  expect("{id: k, barrier: {x: 1}}", "17:22 error: node \"k\": a barrier has nothing in it; write barrier: {}\n");
+  expect("{id: k, barrier: }", "17:22 error: node \"k\": barrier: must be a map, but is empty\n");
   expect("{id: k, barrier: {}, args: {x: 1}, launch: {}}",
-         "17:30 error: node \"k\": \"args\" belongs to kernel nodes, and this is a barrier node\n"
-         "17:46 error: node \"k\": \"launch\" belongs to kernel nodes, and this is a barrier node\n");
+         "17:32 error: node \"k\": \"args\" belongs to kernel nodes, and this is a barrier node\n"
+         "17:48 error: node \"k\": \"launch\" belongs to kernel nodes, and this is a barrier node\n");
   expect("{id: k, barrier: {}, afer: use}", "17:26 error: node \"k\": unknown key \"afer\"; did you mean \"after\"?\n");
   expect("just text", "17:5 error: nodes[5]: must be a map, not \"just text\"\n");
   expect("[a, b]", "17:5 error: nodes[5]: must be a map, not a list\n");
@@ -196,9 +193,10 @@ START_TEST(timeouts_are_above_zero_and_bounded) {
              texts[i]);
     expect(node, said);
   }
-  expect("{id: k, barrier: {}, timeout: 5s}",
-         "17:34 error: node \"k\": timeout: \"5s\" is no number: it goes on with something that belongs to no number; "
-         "allowed are floats (1.5, 1e3, .inf, .nan), integers, params, + - * / %, parentheses, min, max and ceil_div\n");
+  expect(
+      "{id: k, barrier: {}, timeout: 5s}",
+      "17:35 error: node \"k\": timeout: \"5s\" is no number: it goes on with something that belongs to no number; "
+      "allowed are floats (1.5, 1e3, .inf, .nan), integers, params, + - * / %, parentheses, min, max and ceil_div\n");
   struct fixture fixture;
   read_one(&fixture, "{id: k, barrier: {}, timeout: 1e-12}");
   ck_assert_uint_eq(fixture_node(&fixture, "k")->timeout_ns, 1); /* 0 would be none */
@@ -221,11 +219,10 @@ START_TEST(after_takes_ids) {
          "17:41 error: node \"k\": after[1]: \"x\" is a buffer, and a node is expected\n"
          "17:44 error: node \"k\": after[2]: \"one\" is a buffer, and a node is expected\n"
          "17:49 error: node \"k\": after[3]: there is no node \"nowhere\"\n");
-  expect("{id: k, barrier: {}, after: [[use]]}",
-         "17:34 error: node \"k\": after[0]: must be a name, not a list\n");
+  expect("{id: k, barrier: {}, after: [[use]]}", "17:34 error: node \"k\": after[0]: must be a name, not a list\n");
   expect("{id: k, barrier: {}, after: {use: 1}}",
          "17:33 error: node \"k\": after: must be an id or a list of ids, not a map\n");
-  expect("{id: k, barrier: {}, after: }", "17:32 error: node \"k\": after: is empty; write [] or leave it out\n");
+  expect("{id: k, barrier: {}, after: }", "17:33 error: node \"k\": after: is empty; write [] or leave it out\n");
   expect("{id: k, barrier: {}, after: ~}", "17:33 error: node \"k\": after: there is no node \"~\"\n");
   expect("{id: k, copy: {from: use, to: n}}",
          "17:26 error: node \"k\": copy.from: \"use\" is a node, and a buffer is expected\n"
@@ -241,10 +238,8 @@ START_TEST(ids_are_unique) {
   expect("{barrier: {}}", "17:5 error: nodes[5]: \"id\" is missing\n");
   expect("{id: , barrier: {}}", "17:10 error: nodes[5]: the name \"\" is empty; a name has 1 to 256 bytes\n");
   expect("{id: [a], barrier: {}}", "17:10 error: nodes[5].id: must be a name, not a list\n");
-  expect("{id: \"a\\nb\", barrier: {}}",
-         "17:10 error: nodes[5]: the name \"a\\x0Ab\" has a control character in it\n");
-  expect("{id: n, barrier: {}, note: \"a\\0b\"}",
-         "17:32 error: node \"n\": note: the note has a zero byte in it\n");
+  expect("{id: \"a\\nb\", barrier: {}}", "17:10 error: nodes[5]: the name \"a\\x0Ab\" has a control character in it\n");
+  expect("{id: n, barrier: {}, note: \"a\\0b\"}", "17:32 error: node \"n\": note: the note has a zero byte in it\n");
 }
 END_TEST
 
@@ -316,8 +311,7 @@ START_TEST(one_long_list_of_predecessors) {
   char *text = malloc(100 + COUNT * 60);
   ck_assert_ptr_nonnull(text);
   size_t used = (size_t)sprintf(text, "graphrun: 1\nnodes:\n");
-  for (uint32_t i = 0; i < COUNT; i++)
-    used += (size_t)sprintf(text + used, "  - {id: node_%u, barrier: {}}\n", i);
+  for (uint32_t i = 0; i < COUNT; i++) used += (size_t)sprintf(text + used, "  - {id: node_%u, barrier: {}}\n", i);
   used += (size_t)sprintf(text + used, "  - {id: last, barrier: {}, after: [node_0");
   for (uint32_t i = 1; i < COUNT; i++) used += (size_t)sprintf(text + used, ", node_%u", i);
   used += (size_t)sprintf(text + used, "]}\n");
