@@ -164,7 +164,9 @@ START_TEST(streams) {
       struct gr_file_bytes bytes;
       ck_assert_int_eq(gr_file_read_stream(&memory, "s", read_stream, &stream, lengths[i], &bytes, NULL), GR_OK);
       ck_assert_uint_eq(bytes.length, lengths[i]);
-      for (size_t b = 0; b < bytes.length; b++) ck_assert_int_eq(bytes.bytes[b], (char)b);
+      size_t same = 0;
+      while (same < bytes.length && bytes.bytes[same] == (char)same) same++;
+      ck_assert_uint_eq(same, bytes.length);
       gr_file_bytes_release(&bytes);
     }
   }
