@@ -96,10 +96,23 @@ static bool only_blanks_follow(const struct report *report) {
 static bool is_blank(char byte) { return byte == ' ' || byte == '\t' || byte == '\n' || byte == '\r'; }
 
 /* A '[' right behind a text: `x[0:4]` without quotes. */
-static bool is_slice(const struct report *report) {
-  if (report->offset == 0 || byte_at(report) != '[') return false;
-  char before = report->source.bytes[report->offset - 1];
+static bool is_slice_at(struct gr_view source, size_t offset) {
+  if (offset == 0 || offset >= source.length || source.bytes[offset] != '[') return false;
+  char before = source.bytes[offset - 1];
   return !is_blank(before) && strchr("[]{},:", before) == NULL;
+}
+
+/* Whether the problem lies in such a slice, as in `x[2:]`. */
+static bool is_inside_slice(const struct report *report) {
+  size_t offset = report->offset;
+  while (offset > 0 && strchr("[]{},\n\r", report->source.bytes[offset - 1]) == NULL) offset--;
+  return offset > 0 && is_slice_at(report->source, offset - 1);
+}
+
+static void report_slice(const struct report *report) {
+  gr_diagnostics_error(report->diagnostics, report->problem,
+                       "a '%c' cannot stand here: inside [ ] and { } a slice needs quotes, as in \"x[0:4]\"",
+                       byte_at(report));
 }
 
 /* How many bytes of the problem's line lie before it, without the indentation. */
@@ -142,9 +155,8 @@ static void report_flow(const struct report *report, bool is_map) {
     report_unclosed(report, report->context, is_map);
   } else if (byte_at(report) == ':' && is_behind_long_key(report)) {
     report_key_length(report, report->problem);
-  } else if (is_slice(report)) {
-    gr_diagnostics_error(report->diagnostics, report->problem,
-                         "a '[' cannot stand here: inside [ ] and { } a slice needs quotes, as in \"x[0:4]\"");
+  } else if (is_slice_at(report->source, report->offset)) {
+    report_slice(report);
   } else {
     gr_diagnostics_error(report->diagnostics, report->problem,
                          "expected ',' or '%c' here, as the %s that starts in line %" PRIu32 ", column %" PRIu32
@@ -233,6 +245,8 @@ static bool report_by_case(const struct report *report) {
     report_content(report);
   } else if (is(problem, "did not find expected <document start>")) {
     report_document_start(report);
+  } else if (is(problem, "found unexpected ':'") && is_inside_slice(report)) {
+    report_slice(report);
   } else if (is(problem, "found unexpected document indicator")) {
     gr_diagnostics_error(report->diagnostics, report->context,
                          "this quoted text has no closing quote before the document marker in line %" PRIu32,
