@@ -1,4 +1,4 @@
-/* c = alpha*a@b + beta*c, row-major: the way that needs no vendor's library. A block computes a tile of c; tiles of a and b
+/* c = alpha*a@b + beta*c, row-major: the way that needs no vendor's library (gemm_host.c has the rules). A block computes a tile of c; tiles of a and b
  * go through shared memory in two buffers, the next being fetched while the last is used; a thread holds its part of the
  * tile of c in registers. f32 is f32: no tensor cores. */
 #include "kernels/device.cuh"
@@ -112,9 +112,8 @@ __device__ __forceinline__ void gemm(const struct gr_kernel_frame &frame) {
   typedef typename Shape::Type Type;
   const Type alpha = static_cast<Type>(frame.arguments[0].real);
   const Type beta = static_cast<Type>(frame.arguments[3].real);
-  /* As in the BLAS: with a factor of 0, a and b are not looked at. */
   const problem<Type> p = {gr_data<const Type>(frame, 1), gr_data<const Type>(frame, 2), frame.arguments[4].rows,
-                           frame.arguments[4].columns, alpha == 0 ? 0 : frame.arguments[1].columns};
+                           frame.arguments[4].columns, frame.arguments[1].columns};
   Type *c = gr_data<Type>(frame, 4);
   const int y = threadIdx.x / Shape::threads_across, x = threadIdx.x % Shape::threads_across;
   const uint64_t tiles_across = gr_ceil_div(p.columns, Shape::tile);

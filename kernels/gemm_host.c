@@ -1,19 +1,10 @@
-/* c = alpha*a@b + beta*c, row-major. The product is the system's CBLAS where the program was built with its header and the
- * library can be opened; else loops of our own.
+/* c = alpha*a@b + beta*c, row-major: the way that needs no library. A back end that can open a BLAS calls that instead.
  *
- * As in the BLAS: with alpha 0, a and b are not looked at; with beta 0, c is not read. */
-#include <limits.h>
+ * With beta 0, c is not read: what it holds does not count. With alpha 0, a and b are read: a NaN there counts. */
 #include <string.h>
 
 #include "kernels/geometry.h"
 #include "kernels/internal.h"
-
-#ifdef GR_HAVE_CBLAS
-#include <cblas.h>
-#include <cblas_names.h>
-#include <dlfcn.h>
-#include <pthread.h>
-#endif
 
 enum { ALPHA, A, B, BETA, C };
 
@@ -31,7 +22,7 @@ bool gr_gemm_check(const struct gr_kernel *kernel, const struct gr_kernel_argume
   return true;
 }
 
-/* --- Our own loops: adds alpha*a@b to c, in pieces of b that stay in the cache --- */
+/* --- Adds alpha*a@b to c, in pieces of b that stay in the cache --- */
 
 enum { COLUMNS_AT_ONCE = 512, INNER_AT_ONCE = 64 };
 
@@ -61,66 +52,6 @@ struct extents {
 PRODUCT(float, f32)
 PRODUCT(double, f64)
 
-/* --- The system's CBLAS --- */
-
-#ifdef GR_HAVE_CBLAS
-struct cblas {
-  /* The one state that kernels keep: looked up once, the same for all threads, never given back. */
-  void (*sgemm)(enum CBLAS_ORDER, enum CBLAS_TRANSPOSE, enum CBLAS_TRANSPOSE, int, int, int, float, const float *, int,
-                const float *, int, float, float *, int);
-  void (*dgemm)(enum CBLAS_ORDER, enum CBLAS_TRANSPOSE, enum CBLAS_TRANSPOSE, int, int, int, double, const double *,
-                int, const double *, int, double, double *, int);
-};
-static struct cblas cblas;
-static pthread_once_t cblas_once = PTHREAD_ONCE_INIT;
-
-/* ISO C has no conversion from an object pointer to a function pointer; POSIX promises that the bits are the same. */
-static void find_function(void *library, const char *name, void *function) {
-  void *symbol = dlsym(library, name);
-  memcpy(function, &symbol, sizeof symbol);
-}
-
-static void open_cblas(void) {
-  static const char *const names[] = {GR_CBLAS_NAMES};
-  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-    void *library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-    if (library == NULL) continue;
-    /* The engine's workers are the parallelism, and sums must not depend on the number of cores. */
-    void (*set_threads)(int) = NULL;
-    find_function(library, "openblas_set_num_threads", &set_threads);
-    if (set_threads != NULL) set_threads(1);
-    struct cblas found;
-    find_function(library, "cblas_sgemm", &found.sgemm);
-    find_function(library, "cblas_dgemm", &found.dgemm);
-    if (found.sgemm != NULL && found.dgemm != NULL) {
-      cblas = found;
-      return;
-    }
-    (void)dlclose(library);
-  }
-}
-
-static bool is_fit_for_cblas(const struct extents *of) {
-  return of->rows <= INT_MAX && of->columns <= INT_MAX && of->inner <= INT_MAX &&
-         pthread_once(&cblas_once, open_cblas) == 0 && cblas.sgemm != NULL;
-}
-#define CBLAS_PRODUCT(TYPE, SUFFIX, FUNCTION)                                                                       \
-  static void product_##SUFFIX(const struct extents *of, TYPE alpha, const TYPE *a, const TYPE *b, TYPE *c) {       \
-    if (!is_fit_for_cblas(of)) {                                                                                    \
-      add_product_##SUFFIX(of, alpha, a, b, c);                                                                     \
-      return;                                                                                                       \
-    }                                                                                                               \
-    const int rows = (int)of->rows, columns = (int)of->columns, inner = (int)of->inner;                             \
-    cblas.FUNCTION(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, columns, inner, alpha, a, inner, b, columns, 1, \
-                   c, columns);                                                                                     \
-  }
-CBLAS_PRODUCT(float, f32, sgemm)
-CBLAS_PRODUCT(double, f64, dgemm)
-#else
-#define product_f32 add_product_f32
-#define product_f64 add_product_f64
-#endif
-
 void gr_gemm_host(const struct gr_kernel *kernel, const struct gr_kernel_frame *frame) {
   (void)kernel;
   const struct extents of = {frame->arguments[C].rows, frame->arguments[C].columns, frame->arguments[A].columns};
@@ -129,10 +60,10 @@ void gr_gemm_host(const struct gr_kernel *kernel, const struct gr_kernel_frame *
   void *c = frame->arguments[C].data;
   if (gr_is_f64(frame, C)) {
     scale_f64(c, beta, of.rows * of.columns);
-    if (alpha != 0 && of.inner > 0) product_f64(&of, alpha, a, b, c);
+    add_product_f64(&of, alpha, a, b, c);
   } else {
     scale_f32(c, (float)beta, of.rows * of.columns);
-    if ((float)alpha != 0 && of.inner > 0) product_f32(&of, (float)alpha, a, b, c);
+    add_product_f32(&of, (float)alpha, a, b, c);
   }
 }
 

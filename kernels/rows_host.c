@@ -17,14 +17,21 @@ bool gr_softmax_rows_check(const struct gr_kernel *kernel, const struct gr_kerne
   return gr_accept(&call, facts, arguments[1].element_count);
 }
 
+/* The sum is taken in pieces: of a long row, a single f64 would lose more than the exponentials do. */
+enum { SUM_PIECE = 128 };
 #define SOFTMAX_ROW(TYPE, SUFFIX)                                                         \
   static void softmax_row_##SUFFIX(const TYPE *x, TYPE *out, uint64_t columns) {          \
     TYPE largest = x[0];                                                                  \
     for (uint64_t i = 1; i < columns; i++) largest = x[i] > largest ? x[i] : largest;     \
     double sum = 0;                                                                       \
-    for (uint64_t i = 0; i < columns; i++) {                                              \
-      out[i] = exp(x[i] - largest);                                                       \
-      sum += (double)out[i];                                                              \
+    for (uint64_t first = 0; first < columns; first += SUM_PIECE) {                       \
+      const uint64_t end = columns - first < SUM_PIECE ? columns : first + SUM_PIECE;     \
+      double piece = 0;                                                                   \
+      for (uint64_t i = first; i < end; i++) {                                            \
+        out[i] = exp(x[i] - largest);                                                     \
+        piece += (double)out[i];                                                          \
+      }                                                                                   \
+      sum += piece;                                                                       \
     }                                                                                     \
     const TYPE total = (TYPE)sum;                                                         \
     for (uint64_t i = 0; i < columns; i++) out[i] /= total;                               \

@@ -22,7 +22,7 @@ static void expect_product(const struct target *target, const struct call *call,
     for (uint64_t column = 0; column < p->columns; column++) {
       const uint64_t index = row * p->columns + column;
       double sum = 0, size = 0;
-      for (uint64_t k = 0; k < p->inner && p->alpha != 0; k++) {
+      for (uint64_t k = 0; k < p->inner; k++) {
         double term = real_at(type, a, row * p->inner + k) * real_at(type, b, k * p->columns + column);
         sum += term;
         size += fabs(term);
@@ -43,7 +43,7 @@ static void run_gemm(const struct target *target, enum gr_type type, const struc
   fill_random(&randomness, type, b, p->inner * p->columns, -1, 1);
   fill_random(&randomness, type, before, count, -1, 1);
   for (uint64_t i = 0; i < count && isnan(poison); i++) set_real(type, before, i, poison);
-  if (p->alpha == 0 && p->inner > 0) set_real(type, a, 0, (double)NAN); /* and yet c does not become NaN */
+  if (p->alpha == 0 && p->inner > 0) set_real(type, a, 0, (double)NAN); /* counts */
   memcpy(c, before, count * size);
   struct call call = {.kernel = "gemm"};
   add_real(&call, p->alpha);
