@@ -22,7 +22,8 @@ struct feeder {
   size_t offset;
   uint64_t token;     /* number of the token that was being scanned at the last piece */
   size_t run;         /* blanks at the end of the last piece */
-  size_t longest_run; /* since that token began */
+  size_t piece_run;   /* the longest one in the last piece */
+  size_t longest_run; /* the longest one since that token began, or a little before */
   uint64_t cleared_bytes;
   enum refusal refusal;
 };
@@ -52,14 +53,16 @@ static bool is_blank(char byte) { return byte == ' ' || byte == '\t' || byte == 
 /* Adds a piece to the estimate of what libyaml clears. */
 static void watch_blanks(struct feeder *feeder, const char *bytes, size_t length) {
   uint64_t run_count = 0;
+  feeder->piece_run = 0;
   for (size_t i = 0; i < length; i++) {
     if (!is_blank(bytes[i])) {
       run_count += feeder->run > 0;
       feeder->run = 0;
-    } else if (++feeder->run > feeder->longest_run) {
-      feeder->longest_run = feeder->run;
+    } else if (++feeder->run > feeder->piece_run) {
+      feeder->piece_run = feeder->run;
     }
   }
+  if (feeder->longest_run < feeder->piece_run) feeder->longest_run = feeder->piece_run;
   if (feeder->longest_run >= BLANK_RUN_MIN) feeder->cleared_bytes += run_count * feeder->longest_run;
 }
 
@@ -67,7 +70,7 @@ static int feed(void *context, unsigned char *buffer, size_t size, size_t *size_
   struct feeder *feeder = context;
   const yaml_parser_t *parser = feeder->parser;
   uint64_t token = parser->tokens_parsed + (uint64_t)(parser->tokens.tail - parser->tokens.head);
-  if (token != feeder->token) feeder->longest_run = feeder->run;
+  if (token != feeder->token) feeder->longest_run = feeder->piece_run; /* it began somewhere in the last piece */
   feeder->token = token;
 
   size_t length = feeder->source.length - feeder->offset;

@@ -210,6 +210,22 @@ START_TEST(long_runs_of_blanks_in_long_texts) {
 }
 END_TEST
 
+/* The run lies in the very piece of the file in which the text starts. */
+START_TEST(a_run_at_the_start_of_a_very_long_text) {
+  struct gr_view blanks = repeat("a: \"", " ", 15000, "");
+  struct gr_view source = repeat(blanks.bytes, "x ", 3000000, "\"\n");
+  struct gr_memory memory;
+  gr_memory_init(&memory, NULL);
+  struct parsed parsed = parse(&memory, source);
+  ck_assert_int_eq(parsed.status, GR_ERR_INVALID);
+  ck_assert_str_eq(parsed.diagnostics.kept[0].message,
+                   "a run of 15000 blanks or blank lines lies within a long text, which takes too long to read");
+  release(&parsed);
+  release_view(source);
+  release_view(blanks);
+}
+END_TEST
+
 START_TEST(long_runs_of_blanks_elsewhere_do_no_harm) {
   struct gr_view lines = repeat("a: 1\n", "\n", 1000000, "# c\n");
   struct gr_view source = repeat(lines.bytes, "", 0, "b: 2\n");
@@ -255,6 +271,7 @@ int main(void) {
   TCase *slow_inputs = tcase_create("slow inputs");
   tcase_set_timeout(slow_inputs, 60);
   tcase_add_test(slow_inputs, long_runs_of_blanks_in_long_texts);
+  tcase_add_test(slow_inputs, a_run_at_the_start_of_a_very_long_text);
   tcase_add_test(slow_inputs, long_runs_of_blanks_elsewhere_do_no_harm);
   tcase_add_test(slow_inputs, many_tag_directives);
   suite_add_tcase(suite, slow_inputs);
