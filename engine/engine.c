@@ -176,7 +176,7 @@ enum gr_status gr_engine_refuse_if_lost(struct gr_engine *engine, const struct g
 void gr_engine_remember_if_lost(struct gr_graph *graph) {
   struct gr_error cause;
   memset(&cause, 0, sizeof cause);
-  if (!graph->device || !graph->backend->is_lost || !graph->backend->is_lost(graph->device, &cause)) return;
+  if (!graph->device || !gr_backend_is_lost(graph->backend, graph->device, &cause)) return;
   struct gr_engine *engine = graph->engine;
   pthread_mutex_lock(&engine->lost_lock);
   if (!engine->is_lost) {
@@ -192,6 +192,7 @@ static enum gr_status open_device(struct gr_graph *graph, const struct gr_graph_
   const struct gr_engine *engine = graph->engine;
   const struct gr_backend *backend;
   GR_RETURN_IF_FAILED(choose_backend(graph, options->backend, &backend, error));
+  GR_RETURN_IF_FAILED(gr_backend_verify(backend, error));
   GR_RETURN_IF_FAILED(gr_engine_refuse_if_lost(graph->engine, backend, error));
   struct gr_device_options device_options = {
       .device_index = options->device_index,
