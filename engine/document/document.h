@@ -4,7 +4,8 @@
  *
  * Invariants: every item has a 1-based line and column; keys of a map are scalars and unique; aliases and merge keys are
  * resolved (a subtree used twice is shared, so the tree is a DAG without cycles and must not be walked without a bound:
- * `expanded_count` is that bound); depth is at most GR_DOCUMENT_DEPTH_MAX. */
+ * `expanded_count` is that bound); depth is at most GR_DOCUMENT_DEPTH_MAX, the root included. What an alias stands for
+ * has the alias's place, what lies in it has its own; merged pairs come after a map's own ones. */
 #ifndef GRAPHRUN_ENGINE_DOCUMENT_DOCUMENT_H
 #define GRAPHRUN_ENGINE_DOCUMENT_DOCUMENT_H
 
