@@ -4,6 +4,7 @@
 #define GRAPHRUN_TESTS_SUPPORT_FAKE_CUDA_FAKE_CUDA_INTERNAL_H
 
 #include <pthread.h>
+#include <sys/types.h>
 
 #include "tests/support/fake_cuda/fake_cuda_control.h"
 
@@ -266,6 +267,7 @@ struct fake_state {
   pthread_mutex_t lock;
   pthread_cond_t changed;
   uint64_t generation; /* of resets */
+  pid_t process;       /* that used CUDA first; 0: none yet */
   int device_count;
   struct fake_device devices[FAKE_CUDA_DEVICE_MAX];
   enum fake_cuda_driver driver;
@@ -284,6 +286,8 @@ void fake_unlock(void);
 /* A number from the seed. */
 uint64_t fake_random(void);
 __attribute__((format(printf, 1, 2))) void fake_complain(const char *format, ...);
+/* The process uses CUDA. True where a parent of it did before: it cannot, then. */
+bool fake_use_process(void);
 /* The thread's current device. */
 int fake_current_device(void);
 /* True, and runtime calls are refused, while the thread is inside a kernel or a host function. */
@@ -298,10 +302,11 @@ bool fake_hangs(const struct fake_operation *operation);
 void fake_faults_reset(void);
 
 enum fake_call_flags {
-  FAKE_NEEDS_CONTEXT = 1, /* says the sticky code once the device is lost */
-  FAKE_IS_UNSAFE = 2,     /* forbidden while the thread captures */
-  FAKE_RELEASES = 4,      /* does its work also where it is made to fail */
-  FAKE_NEEDS_NOTHING = 8, /* works without driver and devices, and is not counted */
+  FAKE_NEEDS_CONTEXT = 1,  /* says the sticky code once the device is lost */
+  FAKE_IS_UNSAFE = 2,      /* forbidden while the thread captures */
+  FAKE_RELEASES = 4,       /* does its work also where it is made to fail */
+  FAKE_NEEDS_NOTHING = 8,  /* works without driver and devices, and is not counted */
+  FAKE_SURVIVES_FORK = 16, /* works in a child of a process that has used CUDA */
 };
 
 /* One call of the runtime. */

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tests/support/fake_cuda/fake_cuda_internal.h"
 
@@ -158,9 +159,16 @@ void fake_cuda_lose_device(int device, cudaError_t code) {
   fake_unlock();
 }
 
-/* What stands in the way of any call: no driver, no device. */
-static cudaError_t missing_ground(void) {
+bool fake_use_process(void) {
+  if (fake_state.process == 0) fake_state.process = getpid();
+  return fake_state.process != getpid();
+}
+
+/* What stands in the way of any call: no driver, no device, a parent process that has used CUDA already. */
+static cudaError_t missing_ground(unsigned int flags) {
   if (fake_state.driver != FAKE_CUDA_DRIVER_READY) return cudaErrorInsufficientDriver;
+  bool is_child = fake_use_process();
+  if (is_child && (flags & FAKE_SURVIVES_FORK) == 0) return cudaErrorInitializationError;
   if (fake_state.device_count == 0) return cudaErrorNoDevice;
   return cudaSuccess;
 }
@@ -177,7 +185,7 @@ static cudaError_t decided_beforehand(const char *function, unsigned int flags, 
   }
   cudaError_t lost = fake_state.devices[fake_current_device()].lost;
   if ((flags & FAKE_NEEDS_CONTEXT) != 0 && lost != cudaSuccess) return lost;
-  cudaError_t ground = missing_ground();
+  cudaError_t ground = missing_ground(flags);
   if (ground == cudaSuccess && (flags & FAKE_IS_UNSAFE) != 0) ground = fake_capture_refuse_unsafe();
   *may_work = ground == cudaSuccess;
   return ground;
@@ -253,6 +261,7 @@ static void set_properties(struct cudaDeviceProp *properties) {
 
 static void set_defaults(void) {
   fake_state.generation++;
+  fake_state.process = 0;
   fake_state.device_count = 1;
   fake_state.driver = FAKE_CUDA_DRIVER_READY;
   fake_state.pinned_limit = (size_t)64 << 30;
