@@ -185,7 +185,33 @@ static void report_missing_colon(const struct report *report) {
   }
 }
 
+/* A bracket that closes nothing. */
+static bool is_lone_bracket(const struct report *report) {
+  char byte = byte_at(report);
+  return report->syntax->open_flow.line == 0 && (byte == ']' || byte == '}');
+}
+
+static void report_lone_bracket(const struct report *report) {
+  char byte = byte_at(report);
+  gr_diagnostics_error(report->diagnostics, report->problem, "there is no '%c' that this '%c' could close",
+                       byte == ']' ? '[' : '{', byte);
+}
+
+static void report_follower(const struct report *report) {
+  gr_diagnostics_error(
+      report->diagnostics, report->problem,
+      "the value before this has ended; put quotes around the whole text, or this on a line of its own");
+}
+
 static void report_block(const struct report *report, const char *expected, const char *noun) {
+  if (is_lone_bracket(report)) {
+    report_lone_bracket(report);
+    return;
+  }
+  if (bytes_before(report) > 0) {
+    report_follower(report);
+    return;
+  }
   gr_diagnostics_error(report->diagnostics, report->problem,
                        "expected %s of the %s that starts in line %" PRIu32 ", column %" PRIu32
                        "; is the line indented like the others?",
@@ -205,7 +231,9 @@ static void report_character(const struct report *report) {
 
 static void report_content(const struct report *report) {
   bool at_end = only_blanks_follow(report);
-  if (at_end && report->syntax->open_flow.line > 0) {
+  if (is_lone_bracket(report)) {
+    report_lone_bracket(report);
+  } else if (at_end && report->syntax->open_flow.line > 0) {
     report_unclosed(report, report->syntax->open_flow, report->syntax->open_is_map);
   } else if (at_end) {
     gr_diagnostics_error(report->diagnostics, report->problem, "the file ends where a value is expected");
@@ -216,10 +244,15 @@ static void report_content(const struct report *report) {
 }
 
 static void report_document_start(const struct report *report) {
+  if (report->syntax->document_ended && is_lone_bracket(report)) {
+    report_lone_bracket(report);
+    return;
+  }
   const char *words = "after lines that start with '%' the document has to start with '---'";
   if (report->syntax->document_ended)
-    words = report->syntax->end_is_explicit
-                ? "the document has ended before this; a pipeline file holds one document"
+    words = report->syntax->end_is_explicit ? "the document has ended before this; a pipeline file holds one document"
+            : bytes_before(report) > 0
+                ? "the document has ended before this; put quotes around a text that holds quotes or brackets"
                 : "the document has ended before this; is the line indented like the first one?";
   gr_diagnostics_error(report->diagnostics, report->problem, "%s", words);
 }
