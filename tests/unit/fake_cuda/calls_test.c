@@ -32,17 +32,6 @@ static cudaError_t copy_box(struct cudaPitchedPtr to, struct cudaPitchedPtr from
 }
 #define AT(address, pitch, rows) ((struct cudaPitchedPtr){address, pitch, 16, rows})
 
-static cudaError_t launch_tall(void) {
-  int value = 1;
-  void *arguments[] = {&fixture.device, &value};
-  cudaLaunchConfig_t config;
-  memset(&config, 0, sizeof config);
-  config.gridDim = (dim3){1, 70000, 1};
-  config.blockDim = (dim3){1, 1, 1};
-  config.stream = fixture.origin;
-  return cudaLaunchKernelExC(&config, fixture.store, arguments);
-}
-
 struct row {
   const char *text;
   cudaError_t code;
@@ -118,7 +107,7 @@ struct row {
   X(BAD, launch_grid(F origin, 0, 1, 0))                                                                        \
   X(BAD, launch_grid(F origin, 1, 2048, 0))                                                                     \
   X(BAD, launch_grid(F origin, 1, 1, 1 << 20))                                                                  \
-  X(BAD, launch_tall())                                                                                         \
+  X(BAD, launch_tall(F origin))                                                                                 \
   X(cudaErrorInvalidDeviceFunction, launch_kernel(F origin, NULL, NULL))                                        \
   X(cudaErrorSymbolNotFound, cudaLibraryGetKernel(&out_kernel, F library, "none"))                              \
   X(BAD, cudaLibraryGetKernel(NULL, F library, "rules_store"))                                                  \

@@ -86,6 +86,7 @@ struct row {
   X(launch_grid(F origin, 0, 1, 0), FATAL(cudaErrorInvalidValue))                                                   \
   X(launch_grid(F origin, 1, 2048, 0), FATAL(cudaErrorInvalidValue))                                                \
   X(launch_grid(F origin, 1, 1, 1 << 20), FATAL(cudaErrorInvalidValue))                                             \
+  X(launch_tall(F origin), FATAL(cudaErrorInvalidValue))                                                            \
   X(launch_kernel(F origin, NULL, NULL), REFUSED(cudaErrorInvalidDeviceFunction))                                   \
   X(cudaLaunchHostFunc(F origin, do_nothing, NULL), FINE(1))                                                        \
   X(cudaLaunchHostFunc(F origin, NULL, NULL), REFUSED(cudaErrorInvalidValue))                                       \

@@ -708,6 +708,32 @@ START_TEST(test_replays) {
 }
 END_TEST
 
+/* A replay that hangs: events recorded by nodes tell what is over, what runs and what waits. */
+START_TEST(test_events_in_a_graph_that_hangs) {
+  cudaGraph_t graph = NULL;
+  cudaGraphExec_t exec = NULL;
+  void *arguments[] = {&fixture.mapped};
+  fixture.mapped[0] = 0;
+  begin(S);
+  expect(cudaSuccess, launch(S));
+  expect(cudaSuccess, cudaEventRecordWithFlags(fixture.event, S, cudaEventRecordExternal));
+  expect(cudaSuccess, launch_kernel(S, fixture.wait, arguments));
+  expect(cudaSuccess, cudaEventRecordWithFlags(fixture.second, S, cudaEventRecordExternal));
+  expect(cudaSuccess, cudaStreamEndCapture(S, &graph));
+  expect(cudaSuccess, cudaGraphInstantiate(&exec, graph, 0));
+  expect(cudaSuccess, cudaGraphLaunch(exec, S));
+  while (cudaEventQuery(fixture.event) == cudaErrorNotReady) continue;
+  expect(cudaSuccess, cudaEventQuery(fixture.event));
+  expect(cudaErrorNotReady, cudaEventQuery(fixture.second));
+  expect(cudaErrorNotReady, cudaStreamQuery(S));
+  platform_let_go(fixture.mapped);
+  expect(cudaSuccess, cudaStreamSynchronize(S));
+  expect(cudaSuccess, cudaEventQuery(fixture.second));
+  expect(cudaSuccess, cudaGraphExecDestroy(exec));
+  expect(cudaSuccess, cudaGraphDestroy(graph));
+}
+END_TEST
+
 static TCase *add_case(Suite *suite, const char *name) {
   TCase *one = tcase_create(name);
   tcase_add_checked_fixture(one, fixture_set_up, fixture_tear_down);
@@ -760,6 +786,7 @@ static void add_graphs(Suite *suite) {
   tcase_add_test(graphs, test_end_without_a_place_for_the_graph);
   tcase_add_test(graphs, test_counts_and_arrays);
   tcase_add_test(graphs, test_replays);
+  tcase_add_test(graphs, test_events_in_a_graph_that_hangs);
 }
 
 int main(void) {

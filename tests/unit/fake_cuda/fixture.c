@@ -93,6 +93,12 @@ cudaError_t launch_grid(cudaStream_t stream, unsigned grid, unsigned block, size
   return launch_shaped(stream, fixture.store, arguments, (dim3){grid, 1, 1}, (dim3){block, 1, 1}, shared);
 }
 
+cudaError_t launch_tall(cudaStream_t stream) {
+  int value = 7;
+  void *arguments[] = {&fixture.device, &value};
+  return launch_shaped(stream, fixture.store, arguments, (dim3){1, 70000, 1}, (dim3){1, 1, 1}, 0);
+}
+
 enum cudaStreamCaptureStatus status_of(cudaStream_t stream) {
   enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
   expect(cudaSuccess, cudaStreamGetCaptureInfo(stream, &status, NULL, NULL, NULL, NULL, NULL));

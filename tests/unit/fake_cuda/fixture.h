@@ -23,6 +23,8 @@ void fixture_set_up(void);
 void fixture_tear_down(void);
 
 cudaError_t launch_grid(cudaStream_t stream, unsigned grid, unsigned block, size_t shared);
+/* The same with more rows than a grid may have. */
+cudaError_t launch_tall(cudaStream_t stream);
 /* Launches rules_store(to, value). */
 cudaError_t launch_store(cudaStream_t stream, int *to, int value);
 /* The same with some target. */
