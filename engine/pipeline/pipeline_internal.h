@@ -5,10 +5,11 @@
 #include "engine/pipeline/fields.h"
 #include "engine/pipeline/pipeline.h"
 
-enum {
-  GR_NO_INDEX = UINT32_MAX,
-  GR_NAME_BYTES_MAX = 256,
-};
+/* No enumerators: those are ints. */
+static const uint32_t GR_NO_INDEX = UINT32_MAX;
+static const uint32_t GR_BAD_ITEM = UINT32_MAX - 1; /* see struct gr_fields */
+
+enum { GR_NAME_BYTES_MAX = 256 };
 
 /* ---- number.c ---- */
 
@@ -200,7 +201,6 @@ bool gr_reader_next_element(struct gr_reader *reader, const struct gr_where *whe
 
 /* The values of a map's fields: an item, GR_NO_INDEX where the key is absent, GR_BAD_ITEM where a value is there but
  * wrong and that has been said. */
-enum { GR_BAD_ITEM = UINT32_MAX - 1 };
 struct gr_fields {
   uint32_t values[GR_FIELDS_MAX];
   bool has_unknown; /* an unknown key was there */

@@ -456,7 +456,7 @@ int main(void) {
   tcase_add_test(rules, what_depends_on_a_wrong_param_is_not_wrong_as_well);
   suite_add_tcase(suite, rules);
   TCase *properties = tcase_create("properties");
-  tcase_set_timeout(properties, 120);
+  tcase_set_timeout(properties, 280);
   tcase_add_test(properties, random_integer_expressions);
   tcase_add_test(properties, random_real_expressions);
   tcase_add_test(properties, random_bytes_end_in_a_value_or_a_message);

@@ -278,7 +278,7 @@ END_TEST
 int main(void) {
   Suite *suite = suite_create("read");
   TCase *rules = tcase_create("rules");
-  tcase_set_timeout(rules, 60);
+  tcase_set_timeout(rules, 280);
   tcase_add_test(rules, defaults_of_the_top_level);
   tcase_add_test(rules, the_top_level_is_read);
   tcase_add_test(rules, json_is_accepted);
