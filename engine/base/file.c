@@ -183,7 +183,7 @@ static char *resolve(struct gr_memory *memory, const char *path) {
   if (realpath(path, resolved)) {
     target = resolved;
   } else if (strlen(path) < sizeof resolved) {
-    strcpy(resolved, path);
+    memcpy(resolved, path, strlen(path) + 1);
     for (int i = 0; i < LINKS_MAX && follow_link(resolved); i++) continue;
     target = resolved;
   }
@@ -296,8 +296,8 @@ static void sync_folder(const char *path) {
   const char *slash = strrchr(path, '/');
   size_t length = slash ? (size_t)(slash - path) + 1 : 0;
   if (length >= sizeof folder) return;
-  memcpy(folder, path, length);
-  strcpy(folder + length, length == 0 ? "." : "");
+  memcpy(folder, length == 0 ? "." : path, length == 0 ? 1 : length);
+  folder[length == 0 ? 1 : length] = '\0';
   int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) return;
   fsync(descriptor);

@@ -45,7 +45,7 @@ static enum gr_status read_row(const struct gr_knob *row, uint64_t *number, stru
 }
 
 enum gr_status gr_knobs_read(struct gr_knobs *knobs, struct gr_error *error) {
-  uint64_t numbers[ROW_COUNT];
+  uint64_t numbers[ROW_COUNT] = {0};
   for (size_t i = 0; i < ROW_COUNT; i++) GR_RETURN_IF_FAILED(read_row(&rows[i], &numbers[i], error));
   const uint64_t *next = numbers;
 #define X(field, type, name, fallback, least, greatest, help) knobs->field = (type)*next++;

@@ -4,38 +4,33 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *gr_status_text(enum gr_status status) {
-  switch (status) {
-#define X(name, number, text, exit_status) \
-  case name:                               \
-    return text;
+struct row {
+  enum gr_status status;
+  const char *name;
+  const char *text;
+  int exit_status;
+};
+
+static const struct row rows[] = {
+#define X(name, number, text, exit_status) {name, #name, text, exit_status},
     GR_STATUS_LIST(X)
 #undef X
+};
+
+static const struct row unknown = {GR_ERR_INTERNAL, "GR_ERR_UNKNOWN", "unknown status", 70};
+
+static const struct row *find(enum gr_status status) {
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    if (rows[i].status == status) return &rows[i];
   }
-  return "unknown status";
+  return &unknown;
 }
 
-const char *gr_status_name(enum gr_status status) {
-  switch (status) {
-#define X(name, number, text, exit_status) \
-  case name:                               \
-    return #name;
-    GR_STATUS_LIST(X)
-#undef X
-  }
-  return "GR_ERR_UNKNOWN";
-}
+const char *gr_status_text(enum gr_status status) { return find(status)->text; }
 
-int gr_status_exit(enum gr_status status) {
-  switch (status) {
-#define X(name, number, text, exit_status) \
-  case name:                               \
-    return exit_status;
-    GR_STATUS_LIST(X)
-#undef X
-  }
-  return 70;
-}
+const char *gr_status_name(enum gr_status status) { return find(status)->name; }
+
+int gr_status_exit(enum gr_status status) { return find(status)->exit_status; }
 
 /* A text that filled its array may end inside a UTF-8 sequence: take the torn sequence away. */
 static void trim_torn_character(char *text, size_t capacity) {
