@@ -29,8 +29,8 @@ struct gr_diagnostic {
 /* The first GR_DIAGNOSTIC_SHOWN_MAX of each severity are kept, all are counted. Not thread-safe. */
 struct gr_diagnostics {
   struct gr_memory *memory;
-  char *file;             /* the name that messages show; owned */
-  struct gr_view source;  /* the file's bytes, for the quoted line; the caller keeps them alive while rendering */
+  char *file;            /* the name that messages show; owned */
+  struct gr_view source; /* the file's bytes, for the quoted line; the caller keeps them alive while rendering */
   struct gr_diagnostic kept[2 * GR_DIAGNOSTIC_SHOWN_MAX];
   uint32_t kept_count;
   uint64_t error_count;
@@ -44,13 +44,13 @@ void gr_diagnostics_release(struct gr_diagnostics *diagnostics);
 /* Forgets all entries, keeps the file. */
 void gr_diagnostics_clear(struct gr_diagnostics *diagnostics);
 
-__attribute__((format(printf, 3, 4))) void gr_diagnostics_error(struct gr_diagnostics *diagnostics,
-                                                                 struct gr_mark mark, const char *format, ...);
+__attribute__((format(printf, 3, 4))) void gr_diagnostics_error(struct gr_diagnostics *diagnostics, struct gr_mark mark,
+                                                                const char *format, ...);
 __attribute__((format(printf, 3, 4))) void gr_diagnostics_warning(struct gr_diagnostics *diagnostics,
-                                                                   struct gr_mark mark, const char *format, ...);
+                                                                  struct gr_mark mark, const char *format, ...);
 __attribute__((format(printf, 4, 5))) void gr_diagnostics_error_status(struct gr_diagnostics *diagnostics,
-                                                                        enum gr_status status, struct gr_mark mark,
-                                                                        const char *format, ...);
+                                                                       enum gr_status status, struct gr_mark mark,
+                                                                       const char *format, ...);
 
 /* GR_OK without errors; else GR_ERR_NO_MEMORY if memory ran out; else the status of the first error in file order. */
 enum gr_status gr_diagnostics_status(const struct gr_diagnostics *diagnostics);

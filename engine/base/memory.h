@@ -42,8 +42,8 @@ void gr_memory_release(struct gr_memory *memory, void *address);
 struct gr_arena {
   struct gr_memory *memory;
   struct gr_arena_block *newest;
-  size_t used_bytes;     /* in the newest block */
-  size_t total_bytes;    /* of all blocks, for reports */
+  size_t used_bytes;  /* in the newest block */
+  size_t total_bytes; /* of all blocks, for reports */
 };
 
 void gr_arena_init(struct gr_arena *arena, struct gr_memory *memory);

@@ -36,7 +36,8 @@ enum gr_node_state {
 /* "ok", "failed", …; a static string. */
 const char *gr_node_state_name(enum gr_node_state state);
 
-/* What a data file that cannot be read is to a check: today's error, or a warning, since the pipeline itself is right. */
+/* What a data file that cannot be read is to a check: today's error, or a warning, since the pipeline itself is right.
+ */
 enum gr_unreadable {
   GR_UNREADABLE_ERROR,
   GR_UNREADABLE_WARNING,
@@ -51,16 +52,17 @@ struct gr_device_info {
   uint32_t unit_count; /* multiprocessors, or cores */
 };
 
-/* Raw page-locked blocks, as the CUDA runtime gives them. Both may be called from any thread, never during a capture. */
+/* Raw page-locked blocks, as the CUDA runtime gives them. Both may be called from any thread, never during a capture.
+ */
 struct gr_pinned_source {
-  void *(*take)(void *context, size_t size_bytes);        /* page-aligned; null when refused */
-  void (*give_back)(void *context, void *address);        /* exactly an address that `take` gave */
+  void *(*take)(void *context, size_t size_bytes); /* page-aligned; null when refused */
+  void (*give_back)(void *context, void *address); /* exactly an address that `take` gave */
   void *context;
 };
 
 /* A pool of page-locked memory that a program supplies. `create` gets the source, which outlives the pool; null fails.
- * Allocations are at least 256-byte aligned. Everything is released before `destroy`. One pool serves one device handle;
- * never called by two threads at once. */
+ * Allocations are at least 256-byte aligned. Everything is released before `destroy`. One pool serves one device
+ * handle; never called by two threads at once. */
 struct gr_pinned_hooks {
   void *(*create)(void *context, const struct gr_pinned_source *source);
   void *(*allocate)(void *pool, size_t size_bytes);

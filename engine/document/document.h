@@ -2,10 +2,10 @@
  * text -> document -> pipeline -> dag -> plan -> executable -> run -> report; made once by gr_document_parse, then
  * only read.
  *
- * Invariants: every item has a 1-based line and column; keys of a map are scalars and unique; aliases and merge keys are
- * resolved (a subtree used twice is shared, so the tree is a DAG without cycles and must not be walked without a bound:
- * `expanded_count` is that bound); depth is at most GR_DOCUMENT_DEPTH_MAX, the root included. What an alias stands for
- * has the alias's place, what lies in it has its own; merged pairs come after a map's own ones. */
+ * Invariants: every item has a 1-based line and column; keys of a map are scalars and unique; aliases and merge keys
+ * are resolved (a subtree used twice is shared, so the tree is a DAG without cycles and must not be walked without a
+ * bound: `expanded_count` is that bound); depth is at most GR_DOCUMENT_DEPTH_MAX, the root included. What an alias
+ * stands for has the alias's place, what lies in it has its own; merged pairs come after a map's own ones. */
 #ifndef GRAPHRUN_ENGINE_DOCUMENT_DOCUMENT_H
 #define GRAPHRUN_ENGINE_DOCUMENT_DOCUMENT_H
 
@@ -32,10 +32,10 @@ struct gr_item {
     const char *text;     /* scalar: not terminated, may hold any byte */
     uint64_t first_child; /* list: index into `children`; map: likewise, key and value in turn */
   };
-  uint32_t count;     /* scalar: bytes; list: children; map: pairs */
-  uint16_t kind;      /* enum gr_item_kind */
-  uint8_t is_plain;   /* scalar without quotes and not a block scalar: what `~` and an empty value need to know */
-  uint8_t is_flow;    /* list or map in flow style, or scalar directly inside one: for the 'quote it' hint */
+  uint32_t count;   /* scalar: bytes; list: children; map: pairs */
+  uint16_t kind;    /* enum gr_item_kind */
+  uint8_t is_plain; /* scalar without quotes and not a block scalar: what `~` and an empty value need to know */
+  uint8_t is_flow;  /* list or map in flow style, or scalar directly inside one: for the 'quote it' hint */
 };
 
 struct gr_document {
