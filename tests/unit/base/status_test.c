@@ -93,9 +93,9 @@ START_TEST(long_texts_are_cut_at_a_character) {
   static const char *const characters[] = {"x", "\xC3\xA9", "\xE2\x82\xAC", "\xF0\x9F\x98\x80"};
   for (size_t c = 0; c < 4; c++) {
     for (size_t shift = 0; shift < 4; shift++) {
-      char text[3000] = "";
-      for (size_t i = 0; i < shift; i++) strcat(text, "a");
-      while (strlen(text) < 2000) strcat(text, characters[c]);
+      char text[3000] = "aaa";
+      size_t step = strlen(characters[c]);
+      for (size_t at = shift; at < 2000; at += step) memcpy(text + at, characters[c], step + 1);
       struct gr_error error;
       gr_error_set(&error, GR_ERR_IO, "%s", text);
       gr_error_place(&error, text, 1, 1);

@@ -112,7 +112,9 @@ START_TEST(doubles_read_back) {
     gr_text_clear(&text);
     gr_text_append_double(&text, value);
     double back = strtod(text.bytes, NULL);
-    ck_assert_int_eq(memcmp(&back, &value, sizeof value), 0);
+    uint64_t back_bits;
+    memcpy(&back_bits, &back, sizeof back_bits);
+    ck_assert_uint_eq(back_bits, bits);
   }
 }
 END_TEST

@@ -170,24 +170,15 @@ START_TEST(earlier_errors_do_not_count) {
 }
 END_TEST
 
-/* `head`, `unit` repeated, `tail`. */
-static struct gr_view repeat(const char *head, const char *unit, size_t count, const char *tail) {
-  size_t head_length = strlen(head);
-  size_t unit_length = strlen(unit);
-  size_t tail_length = strlen(tail);
-  size_t length = head_length + count * unit_length + tail_length;
-  char *bytes = malloc(length + 1);
-  ck_assert(bytes);
-  memcpy(bytes, head, head_length);
-  for (size_t i = 0; i < count; i++) memcpy(bytes + head_length + i * unit_length, unit, unit_length);
-  memcpy(bytes + length - tail_length, tail, tail_length + 1);
-  return (struct gr_view){bytes, length};
-}
-
-static void release_view(struct gr_view view) {
-  char *bytes;
-  memcpy(&bytes, &view.bytes, sizeof bytes);
-  free(bytes);
+/* `head`, `blanks` spaces, `unit` repeated, `tail`. */
+static void make_source(struct gr_text *source, const char *head, size_t blanks, const char *unit, size_t count,
+                        const char *tail) {
+  gr_text_clear(source);
+  gr_text_append_text(source, head);
+  for (size_t i = 0; i < blanks; i++) gr_text_append(source, " ", 1);
+  for (size_t i = 0; i < count; i++) gr_text_append_text(source, unit);
+  gr_text_append_text(source, tail);
+  ck_assert(!source->failed);
 }
 
 /* libyaml would clear a megabyte for each of the words behind the run. */
@@ -200,38 +191,43 @@ START_TEST(long_runs_of_blanks_in_long_texts) {
       {"a: x", "x ", "\n",
        "1:1015807: a run of 1000000 blanks or blank lines lies within a long text, which takes too long to read\n"},
   };
+  struct gr_memory memory;
+  gr_memory_init(&memory, NULL);
+  struct gr_text source;
+  gr_text_init(&source, &memory);
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-    struct gr_view blanks = repeat(rows[i].head, " ", 1000000, "");
-    struct gr_view source = repeat(blanks.bytes, rows[i].unit, 500000, rows[i].tail);
-    expect_errors_in(source, rows[i].expected);
-    release_view(source);
-    release_view(blanks);
+    make_source(&source, rows[i].head, 1000000, rows[i].unit, 500000, rows[i].tail);
+    expect_errors_in((struct gr_view){source.bytes, source.length}, rows[i].expected);
   }
+  gr_text_release(&source);
 }
 END_TEST
 
 /* The run lies in the very piece of the file in which the text starts. */
 START_TEST(a_run_at_the_start_of_a_very_long_text) {
-  struct gr_view blanks = repeat("a: \"", " ", 15000, "");
-  struct gr_view source = repeat(blanks.bytes, "x ", 3000000, "\"\n");
   struct gr_memory memory;
   gr_memory_init(&memory, NULL);
-  struct parsed parsed = parse(&memory, source);
+  struct gr_text source;
+  gr_text_init(&source, &memory);
+  make_source(&source, "a: \"", 15000, "x ", 3000000, "\"\n");
+  struct parsed parsed = parse(&memory, (struct gr_view){source.bytes, source.length});
   ck_assert_int_eq(parsed.status, GR_ERR_INVALID);
   ck_assert_str_eq(parsed.diagnostics.kept[0].message,
                    "a run of 15000 blanks or blank lines lies within a long text, which takes too long to read");
   release(&parsed);
-  release_view(source);
-  release_view(blanks);
+  gr_text_release(&source);
 }
 END_TEST
 
 START_TEST(long_runs_of_blanks_elsewhere_do_no_harm) {
-  struct gr_view lines = repeat("a: 1\n", "\n", 1000000, "# c\n");
-  struct gr_view source = repeat(lines.bytes, "", 0, "b: 2\n");
-  expect_tree_of(source, "map of 2 1:1\n  \"a\": \"1\" plain 1:4\n  \"b\": \"2\" plain 1000003:4\n");
-  release_view(source);
-  release_view(lines);
+  struct gr_memory memory;
+  gr_memory_init(&memory, NULL);
+  struct gr_text source;
+  gr_text_init(&source, &memory);
+  make_source(&source, "a: 1\n", 0, "\n", 1000000, "# c\nb: 2\n");
+  expect_tree_of((struct gr_view){source.bytes, source.length},
+                 "map of 2 1:1\n  \"a\": \"1\" plain 1:4\n  \"b\": \"2\" plain 1000003:4\n");
+  gr_text_release(&source);
 }
 END_TEST
 
