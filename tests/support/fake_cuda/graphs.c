@@ -229,7 +229,7 @@ static struct CUgraphExec_st *make_exec(const struct CUgraph_st *graph) {
   exec->magic = EXEC_MAGIC;
   exec->device = fake_current_device();
   exec->count = graph->nodes.count;
-  exec->operations = fake_allocate(exec->count * sizeof *exec->operations);
+  exec->operations = fake_allocate(exec->count * sizeof(void *));
   exec->before = fake_allocate(exec->count * sizeof *exec->before);
   exec->before_count = fake_allocate(exec->count * sizeof *exec->before_count);
   exec->has_after = fake_allocate(exec->count * sizeof *exec->has_after);
@@ -318,7 +318,7 @@ static void launch(struct CUgraphExec_st *exec, struct CUstream_st *stream) {
   fake_list_add(&before, exec->last);
   struct fake_work *start = fake_work_add(fake_operation_make(FAKE_EMPTY), exec->device,
                                           (struct fake_work *const *)before.items, before.count);
-  struct fake_work **nodes = fake_allocate(exec->count * sizeof *nodes);
+  struct fake_work **nodes = fake_allocate(exec->count * sizeof(void *));
   before.count = 0;
   fake_list_add(&before, start);
   for (size_t i = 0; i < exec->count; i++) {

@@ -236,12 +236,13 @@ cudaError_t cudaLibraryEnumerateKernels(cudaKernel_t *array, unsigned int capaci
 
 static cudaError_t kernel_of(const void *function, struct CUkern_st **found) {
   if (function == NULL) return cudaErrorInvalidDeviceFunction;
-  if (!fake_list_has(&kernels, function)) return cudaErrorInvalidResourceHandle;
   for (size_t i = 0; i < kernels.count; i++) {
-    if (kernels.items[i] == function) *found = kernels.items[i];
+    struct CUkern_st *kernel = kernels.items[i];
+    if (kernel != function) continue;
+    *found = kernel;
+    if (kernel->library != NULL) return cudaSuccess;
+    fake_complain("Kernel %s was used after its library was unloaded.", kernel->name);
   }
-  if ((*found)->library != NULL) return cudaSuccess;
-  fake_complain("Kernel %s was used after its library was unloaded.", (*found)->name);
   return cudaErrorInvalidResourceHandle;
 }
 
@@ -296,8 +297,9 @@ static struct fake_operation *make_launch(struct CUkern_st *kernel, const cudaLa
                                           void **arguments) {
   struct fake_operation *operation = fake_operation_make(FAKE_KERNEL);
   operation->kernel = kernel;
-  operation->entry = fake_allocate(strlen(kernel->name) + 1);
-  strcpy(operation->entry, kernel->name);
+  size_t name_bytes = strlen(kernel->name) + 1;
+  operation->entry = fake_allocate(name_bytes);
+  memcpy(operation->entry, kernel->name, name_bytes);
   operation->geometry = (struct fake_cuda_geometry){config->gridDim, config->blockDim, config->dynamicSmemBytes};
   copy_arguments(operation, arguments);
   return operation;

@@ -256,7 +256,8 @@ static void set_properties(struct cudaDeviceProp *properties) {
       .canMapHostMemory = 1,
       .managedMemory = 1,
   };
-  strcpy(properties->name, "Test double of a GPU");
+  static const char name[] = "Test double of a GPU";
+  memcpy(properties->name, name, sizeof name);
 }
 
 static void set_defaults(void) {

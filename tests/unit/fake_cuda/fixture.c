@@ -14,13 +14,15 @@ static void make_memory(void) {
 }
 
 static void make_streams(void) {
-  cudaStream_t *const streams[] = {&fixture.origin, &fixture.side, &fixture.third};
-  cudaEvent_t *const events[] = {&fixture.event, &fixture.second, &fixture.old, &fixture.never, &fixture.captured};
-  for (size_t i = 0; i < sizeof streams / sizeof *streams; i++) {
+  enum { STREAMS = 3, EVENTS = 5 };
+  cudaStream_t *const streams[STREAMS] = {&fixture.origin, &fixture.side, &fixture.third};
+  cudaEvent_t *const events[EVENTS] = {&fixture.event, &fixture.second, &fixture.old, &fixture.never,
+                                       &fixture.captured};
+  for (size_t i = 0; i < STREAMS; i++) {
     expect(cudaSuccess, cudaStreamCreateWithFlags(streams[i], cudaStreamNonBlocking));
   }
   expect(cudaSuccess, cudaStreamCreate(&fixture.blocking));
-  for (size_t i = 0; i < sizeof events / sizeof *events; i++) {
+  for (size_t i = 0; i < EVENTS; i++) {
     expect(cudaSuccess, cudaEventCreateWithFlags(events[i], cudaEventDisableTiming));
   }
   expect(cudaSuccess, cudaEventCreateWithFlags(&fixture.timed, cudaEventDefault));
@@ -46,14 +48,15 @@ void fixture_set_up(void) {
 }
 
 void fixture_tear_down(void) {
-  cudaStream_t const streams[] = {fixture.origin, fixture.side, fixture.third, fixture.blocking};
-  cudaEvent_t const events[] = {fixture.event, fixture.second, fixture.old,
-                                fixture.never, fixture.timed,  fixture.captured};
-  for (size_t i = 0; i < sizeof streams / sizeof *streams; i++) {
+  enum { STREAMS = 4, EVENTS = 6 };
+  cudaStream_t const streams[STREAMS] = {fixture.origin, fixture.side, fixture.third, fixture.blocking};
+  cudaEvent_t const events[EVENTS] = {fixture.event, fixture.second, fixture.old,
+                                      fixture.never, fixture.timed,  fixture.captured};
+  for (size_t i = 0; i < STREAMS; i++) {
     ck_assert_int_eq(status_of(streams[i]), cudaStreamCaptureStatusNone);
     expect(cudaSuccess, cudaStreamDestroy(streams[i]));
   }
-  for (size_t i = 0; i < sizeof events / sizeof *events; i++) expect(cudaSuccess, cudaEventDestroy(events[i]));
+  for (size_t i = 0; i < EVENTS; i++) expect(cudaSuccess, cudaEventDestroy(events[i]));
   expect(cudaSuccess, cudaGraphExecDestroy(fixture.exec));
   expect(cudaSuccess, cudaGraphDestroy(fixture.graph));
   expect(cudaSuccess, cudaFree(fixture.device));
