@@ -23,6 +23,7 @@ struct pass {
   const struct gr_dag *dag; /* null while edges are made */
   struct gr_diagnostics *diagnostics;
   struct gr_dag_edges *edges; /* null while races are looked for */
+  uint32_t *last_to;          /* [node]: where its last edge goes, plus one; null while races are looked for */
   struct gr_reach *reach;
   struct gr_dag_use *uses; /* grouped by buffer */
   uint64_t *use_begin;     /* [buffer_count + 1] */
@@ -182,6 +183,9 @@ static bool fail(struct pass *pass) {
 
 static bool add_edge(void *context, const struct gr_dag_use *earlier, const struct gr_dag_use *later) {
   struct pass *pass = context;
+  /* Two nodes may meet in many pieces. */
+  if (pass->last_to[earlier->node] == later->node + 1) return true;
+  pass->last_to[earlier->node] = later->node + 1;
   if (pass->edges->count >= data_edges_max) pass->frontier.is_exhausted = true;
   else if (!gr_dag_edges_add(pass->edges, earlier->node, later->node)) return fail(pass);
   return true;
@@ -352,9 +356,9 @@ static void report_exhausted(struct pass *pass, const struct gr_dag_use *last, u
   if (pass->edges) {
     pass->has_too_many_edges = true;
     gr_diagnostics_error(pass->diagnostics, buffer->mark,
-                         "the accesses of %s in file order need more than %zu edges; order the nodes with \"after\" "
-                         "and \"order: explicit\"",
-                         gr_view_quote(gr_view_of(buffer->name)).text, data_edges_max);
+                         "the accesses of %s overlap in too many ways to put them in file order; order the nodes with "
+                         "\"after\" and \"order: explicit\"",
+                         gr_view_quote(gr_view_of(buffer->name)).text);
     return;
   }
   pass->unchecked_count += uses_left;
@@ -363,6 +367,14 @@ static void report_exhausted(struct pass *pass, const struct gr_dag_use *last, u
       "the accesses of %s are too many to check them all: races from the access by %s on are not found",
       gr_view_quote(gr_view_of(buffer->name)).text,
       gr_view_quote(gr_view_of(pass->pipeline->nodes[last->node].name)).text);
+}
+
+/* Each use has a path to the next one: then all are in order, and in how many pieces they overlap is of no interest. */
+static bool is_line(const struct pass *pass, const struct gr_dag_use *uses, uint32_t count) {
+  for (uint32_t i = 1; i < count; i++) {
+    if (gr_reach_quick(pass->reach, uses[i - 1].node, uses[i].node) != GR_REACH_YES) return false;
+  }
+  return true;
 }
 
 static void check_buffer(struct pass *pass, uint32_t index, bool asks) {
@@ -374,6 +386,7 @@ static void check_buffer(struct pass *pass, uint32_t index, bool asks) {
   bool is_kept = buffer->save || buffer->expect;
   bool has_meetings = asks && count > 1 && (accesses & GR_ACCESS_WRITE);
   bool may_be_undefined = !buffer->init && buffer->element_count > 0 && (is_kept || (accesses & GR_ACCESS_READ));
+  if (has_meetings && pass->dag && is_line(pass, uses, count)) has_meetings = false;
   if (!has_meetings && !may_be_undefined) return;
   pass->buffer = buffer;
   forget_pairs(pass->memory, &pass->told);
@@ -414,7 +427,10 @@ static bool check_buffers(struct pass *pass, bool asks) {
 bool gr_dag_add_data_edges(const struct gr_pipeline *pipeline, struct gr_diagnostics *diagnostics,
                            struct gr_dag_edges *edges) {
   struct pass pass = {.memory = edges->memory, .pipeline = pipeline, .diagnostics = diagnostics, .edges = edges};
-  return check_buffers(&pass, true);
+  pass.last_to = gr_memory_allocate_zeroed(edges->memory, pipeline->node_count, sizeof *pass.last_to);
+  bool done = pass.last_to && check_buffers(&pass, true);
+  gr_memory_release(edges->memory, pass.last_to);
+  return done;
 }
 
 bool gr_dag_check_conflicts(const struct gr_dag *dag, const struct gr_pipeline *pipeline,

@@ -411,6 +411,36 @@ START_TEST(a_chain_of_readers_of_many_pieces) {
 }
 END_TEST
 
+/* Rectangles of any size and place: in a line there is nothing to ask; in file order there is one edge for two nodes,
+ * however many pieces they have in common. */
+START_TEST(rectangles_of_any_size) {
+  for (uint32_t order = 0; order < 2; order++) {
+    struct graph_builder *builder = graph_builder_create(&memory);
+    uint64_t state = 11, shape[2] = {10000, 10000};
+    uint32_t count = order ? 1500 : 20000, x = graph_builder_buffer(builder, "x", 2, shape);
+    graph_builder_init(builder, x);
+    for (uint32_t i = 0; i < count; i++) {
+      uint64_t starts[2], extents[2];
+      for (uint32_t d = 0; d < 2; d++) {
+        starts[d] = graph_random_below(&state, 10000);
+        extents[d] = 1 + graph_random_below(&state, (uint32_t)(10000 - starts[d]));
+      }
+      graph_builder_node(builder, "n");
+      graph_builder_access(builder, i, i % 3 ? GR_ACCESS_READ : GR_ACCESS_UPDATE, x, starts, extents);
+      if (order == 0 && i > 0) graph_builder_edge(builder, i - 1, i);
+    }
+    struct gr_pipeline *pipeline = graph_builder_finish(builder);
+    pipeline->order = order ? GR_ORDER_DATA : GR_ORDER_EXPLICIT;
+    struct outcome outcome = build_dag(&memory, pipeline);
+    ck_assert_int_eq(outcome.status, GR_OK);
+    ck_assert_uint_eq(outcome.diagnostics.warning_count, 0);
+    ck_assert_uint_eq(outcome.dag->unchecked_pair_count, 0);
+    drop(&outcome);
+    graph_destroy(pipeline);
+  }
+}
+END_TEST
+
 /* Nothing is ordered: the check ends, and says no. */
 START_TEST(a_crowd_without_any_order) {
   struct graph_builder *builder = graph_builder_create(&memory);
@@ -489,6 +519,7 @@ int main(void) {
   tcase_add_test(large, long_chains_and_wide_fans);
   tcase_add_test(large, phases_behind_barriers);
   tcase_add_test(large, a_chain_of_readers_of_many_pieces);
+  tcase_add_test(large, rectangles_of_any_size);
   tcase_add_test(large, a_crowd_without_any_order);
   tcase_add_test(large, many_slices_of_one_buffer);
   suite_add_tcase(suite, large);
