@@ -53,7 +53,7 @@ static void read_place(struct gr_reader *reader, struct draft *draft) {
 }
 
 static void read_device(struct gr_reader *reader, struct draft *draft) {
-  draft->buffer->device = 0;
+  draft->buffer->device = (uint32_t)gr_field_fallback(&gr_buffer_fields, GR_BUFFER_FIELD_DEVICE).magnitude;
   if (!gr_field_is_usable(&draft->fields, GR_BUFFER_FIELD_DEVICE)) return;
   struct gr_where where = where_of(draft, GR_BUFFER_FIELD_DEVICE);
   int64_t device;
@@ -64,7 +64,7 @@ static void read_device(struct gr_reader *reader, struct draft *draft) {
 
 static bool read_extents(struct gr_reader *reader, struct draft *draft, uint64_t *extents) {
   struct gr_where where = where_of(draft, GR_BUFFER_FIELD_SHAPE);
-  struct gr_elements elements = gr_reader_elements(reader, draft->fields.values[GR_BUFFER_FIELD_SHAPE]);
+  struct gr_elements elements = gr_reader_elements(reader, draft->fields.values[GR_BUFFER_FIELD_SHAPE], true);
   struct gr_element_item element;
   bool is_right = true;
   uint32_t rank = 0;
@@ -229,7 +229,7 @@ static void read_init_values(struct gr_reader *reader, const struct draft *draft
     values = gr_arena_allocate(&reader->pipeline->arena, count, size);
     if (!gr_reader_has(reader, values)) return;
   }
-  struct gr_elements elements = gr_reader_elements(reader, item);
+  struct gr_elements elements = gr_reader_elements(reader, item, true);
   struct gr_element_item element;
   bool is_cut = false;
   while (gr_reader_next_element(reader, where, &elements, &element)) {
@@ -328,15 +328,16 @@ static void read_save(struct gr_reader *reader, struct draft *draft) {
 
 static double read_tolerance(struct gr_reader *reader, const struct gr_where *parent, const struct gr_fields *fields,
                              uint32_t field) {
-  if (!gr_field_is_usable(fields, field)) return 0;
+  double fallback = gr_number_to_double(gr_field_fallback(&gr_expect_fields, field));
+  if (!gr_field_is_usable(fields, field)) return fallback;
   struct gr_where where = gr_where_field(parent, gr_expect_fields.fields[field].key);
   uint32_t item = fields->values[field];
   double value;
-  if (!gr_reader_real(reader, &where, item, &value)) return 0;
+  if (!gr_reader_real(reader, &where, item, &value)) return fallback;
   if (value >= 0 && isfinite(value)) return value;
   gr_reader_error(reader, &where, mark_of(reader, item), "%s is no tolerance; it must be finite and at least 0",
                   gr_view_quote(gr_item_text(gr_reader_item(reader, item))).text);
-  return 0;
+  return fallback;
 }
 
 /* A fraction can come within a tolerance of an integer; otherwise the value must be one of the type's. */

@@ -36,7 +36,8 @@ static struct gr_view nearest_kernel(const struct gr_catalogue *catalogue, struc
 }
 
 static const struct gr_kernel *find_kernel(struct gr_reader *reader, const struct gr_where *where, uint32_t item) {
-  const struct gr_catalogue *catalogue = reader->options->catalogue;
+  static const struct gr_catalogue nothing = {0}; /* a program may have no kernels */
+  const struct gr_catalogue *catalogue = reader->options->catalogue ? reader->options->catalogue : &nothing;
   const struct gr_item *scalar = gr_reader_item(reader, item);
   struct gr_view name = gr_item_text(scalar);
   /* A kernel of the file's own comes first; that it is not supported has been said where it is declared. */

@@ -209,6 +209,8 @@ static void append_piece(struct gr_text *whole, struct gr_view piece) {
   gr_text_append(whole, piece.bytes, piece.length);
 }
 
+enum { PIECES_MAX = 8 }; /* that one expression is looked for in, so that no file takes long */
+
 struct gr_pairs gr_reader_pairs(const struct gr_reader *reader, uint32_t map) {
   return (struct gr_pairs){gr_reader_item(reader, map), 0};
 }
@@ -223,19 +225,26 @@ static bool is_rest(const struct gr_reader *reader, const struct gr_pairs *pairs
   return is_blank_scalar(gr_reader_item(reader, value)) && key_at(reader, pairs, pair)->is_plain;
 }
 
-/* The pairs behind `first` that complete it, if they do. */
+/* How many pairs behind `first` complete it; 0 where they do not. */
+static uint32_t count_rests(const struct gr_reader *reader, const struct gr_pairs *pairs, const struct gr_item *first) {
+  int64_t balance;
+  if (!pairs->map->is_flow || !may_be_cut(first, &balance)) return 0;
+  for (uint32_t count = 0; count < PIECES_MAX && is_rest(reader, pairs, pairs->next + count);) {
+    balance += gr_expression_balance(gr_item_text(key_at(reader, pairs, pairs->next + count)));
+    count++;
+    if (balance <= 0) return count;
+  }
+  return 0;
+}
+
 static bool swallow_pairs(struct gr_reader *reader, const struct gr_where *where, struct gr_pairs *pairs,
                           struct gr_view key, const struct gr_item *first) {
-  int64_t balance;
-  if (!pairs->map->is_flow || !may_be_cut(first, &balance) || !is_rest(reader, pairs, pairs->next)) return false;
+  uint32_t count = count_rests(reader, pairs, first);
+  if (count == 0) return false;
   struct gr_text whole;
   gr_text_init(&whole, reader->memory);
   gr_text_append(&whole, first->text, first->count);
-  while (balance > 0 && is_rest(reader, pairs, pairs->next)) {
-    struct gr_view piece = gr_item_text(key_at(reader, pairs, pairs->next++));
-    balance += gr_expression_balance(piece);
-    append_piece(&whole, piece);
-  }
+  for (; count > 0; count--) append_piece(&whole, gr_item_text(key_at(reader, pairs, pairs->next++)));
   struct gr_where inner = {.parent = where, .name = key};
   say_cut(reader, &inner, first, &whole);
   gr_text_release(&whole);
@@ -254,27 +263,40 @@ bool gr_reader_next_pair(struct gr_reader *reader, const struct gr_where *where,
   return true;
 }
 
-struct gr_elements gr_reader_elements(const struct gr_reader *reader, uint32_t item) {
+struct gr_elements gr_reader_elements(const struct gr_reader *reader, uint32_t item, bool holds_expressions) {
   const struct gr_item *list = gr_reader_item(reader, item);
-  return (struct gr_elements){list->kind == GR_ITEM_LIST ? list : NULL, item, 0};
+  return (struct gr_elements){list->kind == GR_ITEM_LIST ? list : NULL, item, 0, holds_expressions};
+}
+
+static const struct gr_item *element_at(const struct gr_reader *reader, const struct gr_elements *elements,
+                                        uint64_t element) {
+  return gr_reader_item(reader, gr_document_child(reader->document, elements->list, element));
+}
+
+/* The same as count_rests for the elements behind `first`. */
+static uint32_t count_pieces(const struct gr_reader *reader, const struct gr_elements *elements,
+                             const struct gr_item *first) {
+  int64_t balance;
+  if (!elements->holds_expressions || !may_be_cut(first, &balance)) return 0;
+  for (uint32_t count = 0; count < PIECES_MAX && elements->next + count < elements->list->count;) {
+    const struct gr_item *piece = element_at(reader, elements, elements->next + count);
+    if (piece->kind != GR_ITEM_SCALAR || !piece->is_plain) return 0;
+    balance += gr_expression_balance(gr_item_text(piece));
+    count++;
+    if (balance <= 0) return count;
+  }
+  return 0;
 }
 
 static bool swallow_elements(struct gr_reader *reader, const struct gr_where *where, struct gr_elements *elements,
                              const struct gr_item *first) {
-  int64_t balance;
-  if (!may_be_cut(first, &balance) || elements->next >= elements->list->count) return false;
+  uint32_t count = count_pieces(reader, elements, first);
+  if (count == 0) return false;
   struct gr_where inner = gr_where_item(where, (int64_t)elements->next - 1);
   struct gr_text whole;
   gr_text_init(&whole, reader->memory);
   gr_text_append(&whole, first->text, first->count);
-  while (balance > 0 && elements->next < elements->list->count) {
-    const struct gr_item *piece =
-        gr_reader_item(reader, gr_document_child(reader->document, elements->list, elements->next));
-    if (piece->kind != GR_ITEM_SCALAR || !piece->is_plain) break;
-    elements->next++;
-    balance += gr_expression_balance(gr_item_text(piece));
-    append_piece(&whole, gr_item_text(piece));
-  }
+  for (; count > 0; count--) append_piece(&whole, gr_item_text(element_at(reader, elements, elements->next++)));
   say_cut(reader, &inner, first, &whole);
   gr_text_release(&whole);
   return true;
@@ -552,6 +574,13 @@ bool gr_reader_word_field(struct gr_reader *reader, const struct gr_where *where
   if (!gr_field_is_usable(fields, field)) return false;
   struct gr_where inner = gr_where_field(where, set->fields[field].key);
   return gr_reader_word(reader, &inner, fields->values[field], words, word_count, index);
+}
+
+struct gr_number gr_field_fallback(const struct gr_field_set *set, uint32_t field) {
+  struct gr_number number = {.magnitude = 0};
+  const char *fallback = set->fields[field].fallback;
+  if (fallback) (void)gr_number_parse(gr_view_of(fallback), &number);
+  return number;
 }
 
 /* ---- names and paths ---- */

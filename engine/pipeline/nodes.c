@@ -179,10 +179,9 @@ static void say_unknown_node(struct gr_reader *reader, const struct gr_where *wh
 static void read_after(struct gr_reader *reader, const struct gr_where *parent, uint32_t item, uint32_t node_index) {
   struct gr_node *node = &reader->nodes[node_index];
   struct gr_where where = gr_where_field(parent, "after");
-  struct gr_elements elements = gr_reader_elements(reader, item);
+  struct gr_elements elements = gr_reader_elements(reader, item, false);
   struct gr_element_item element;
   while (gr_reader_next_element(reader, &where, &elements, &element)) {
-    if (element.is_cut) continue;
     const struct gr_item *id = gr_reader_item(reader, element.item);
     struct gr_where inner = element.index < 0 ? where : gr_where_item(&where, element.index);
     if (!gr_reader_takes(reader, &inner, element.item, GR_FIELD_NAME)) continue;

@@ -189,13 +189,14 @@ struct gr_elements {
   const struct gr_item *list; /* null: a single scalar */
   uint32_t single;
   uint64_t next;
+  bool holds_expressions; /* only those are cut */
 };
 struct gr_element_item {
   uint32_t item;
   int64_t index;
   bool is_cut;
 };
-struct gr_elements gr_reader_elements(const struct gr_reader *reader, uint32_t item);
+struct gr_elements gr_reader_elements(const struct gr_reader *reader, uint32_t item, bool holds_expressions);
 bool gr_reader_next_element(struct gr_reader *reader, const struct gr_where *where, struct gr_elements *elements,
                             struct gr_element_item *element);
 
@@ -237,6 +238,8 @@ bool gr_reader_word(struct gr_reader *reader, const struct gr_where *where, uint
 bool gr_reader_word_field(struct gr_reader *reader, const struct gr_where *where, const struct gr_fields *fields,
                           const struct gr_field_set *set, uint32_t field, const char *const *words, uint32_t word_count,
                           uint32_t *index);
+/* The number that a field's default spells; 0 where it has none. */
+struct gr_number gr_field_fallback(const struct gr_field_set *set, uint32_t field);
 /* Is the name allowed? What is wrong is said. */
 bool gr_reader_name(struct gr_reader *reader, const struct gr_where *where, struct gr_view name, struct gr_mark mark,
                     bool is_buffer);

@@ -126,6 +126,9 @@ START_TEST(flow_style_that_cuts_an_expression_is_said) {
   expect("type: f64, shape: [3], init: {values: [1, max(a, 1), 3]}",
          "4:49 error: buffer \"x\": init.values[1]: \"max(a\" was cut at a comma: in YAML's flow style an expression "
          "with commas must be quoted, as in \"max(a, 1)\"\n");
+  /* What nothing completes is just a wrong expression. */
+  expect("type: f64, shape: [(n, 4]",
+         "4:26 error: buffer \"x\": shape[0]: \"(n\" is no integer: a \"(\" is not closed" INTEGERS "\n");
   fixture_expect(HEAD "x:\n    type: f64\n    shape: min(n, 4)" TAIL, "", UNUSED);
   expect("type: f64, shape: 'min(n, 4)'", "");
 }

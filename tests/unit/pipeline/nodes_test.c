@@ -243,6 +243,17 @@ START_TEST(ids_are_unique) {
 }
 END_TEST
 
+START_TEST(ids_are_no_expressions) {
+  struct fixture fixture;
+  fixture_read(
+      &fixture,
+      "graphrun: 1\nnodes: [{id: f(a, barrier: {}}, {id: b), barrier: {}}, {id: c, barrier: {}, after: [f(a, b)]}]\n");
+  ck_assert_str_eq(fixture.said.bytes, "");
+  ck_assert_uint_eq(fixture_node(&fixture, "c")->after_count, 2);
+  fixture_release(&fixture);
+}
+END_TEST
+
 START_TEST(ids_of_the_norway_family_stay_what_they_are) {
   struct fixture fixture;
   fixture_read(&fixture,
@@ -337,6 +348,7 @@ int main(void) {
   tcase_add_test(rules, timeouts_are_above_zero_and_bounded);
   tcase_add_test(rules, after_takes_ids);
   tcase_add_test(rules, ids_are_unique);
+  tcase_add_test(rules, ids_are_no_expressions);
   tcase_add_test(rules, ids_of_the_norway_family_stay_what_they_are);
   suite_add_tcase(suite, rules);
   TCase *scale = tcase_create("scale");
