@@ -10,6 +10,10 @@
 /* One for all tests: a context takes a third of a second. */
 static struct engine_target target;
 
+static void set_up(void) { engine_target_init(&target, "cuda"); }
+/* After a failure a graph may still be there. */
+static void tear_down(void) { (void)gr_engine_destroy(target.engine); }
+
 START_TEST(test_case) { conformance_cases[_i].run(&target.target); }
 END_TEST
 
@@ -99,16 +103,17 @@ START_TEST(test_large) {
 END_TEST
 
 int main(void) {
-  char reason[256];
-  if (!engine_target_has_device("cuda", reason, sizeof reason)) {
-    printf("skipped: %s\n", reason);
-    return EXIT_SUCCESS;
+  char reason[512];
+  enum readiness readiness = engine_target_readiness("cuda", reason, sizeof reason);
+  if (readiness != TARGET_READY) {
+    printf("%s: %s\n", readiness == TARGET_UNAVAILABLE ? "skipped" : "broken", reason);
+    return readiness == TARGET_UNAVAILABLE ? EXIT_SUCCESS : EXIT_FAILURE;
   }
   int case_count = 0;
   while (conformance_cases[case_count].name != NULL) case_count++;
-  engine_target_init(&target, "cuda");
   Suite *suite = suite_create("conformance/cuda");
   TCase *cases = tcase_create("cases");
+  tcase_add_unchecked_fixture(cases, set_up, tear_down);
   tcase_add_loop_test(cases, test_case, 0, case_count);
   tcase_add_test(cases, test_fill_boxes);
   tcase_add_test(cases, test_large);
@@ -119,6 +124,5 @@ int main(void) {
   srunner_run_all(runner, CK_ENV);
   int failed = srunner_ntests_failed(runner);
   srunner_free(runner);
-  if (failed == 0) engine_target_release(&target);
   return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -150,21 +150,27 @@ void engine_target_release(struct engine_target *target) {
   target->engine = NULL;
 }
 
-bool engine_target_has_device(const char *backend, char *reason, size_t reason_bytes) {
-  struct engine_target target;
-  engine_target_init(&target, backend);
-  bool has_device = false;
+enum readiness engine_target_readiness(const char *backend, char *reason, size_t reason_bytes) {
+  struct gr_error error;
+  struct gr_engine_options options = {.struct_size = sizeof options, .catalogue = gr_builtin_catalogue()};
+  struct gr_engine *engine = NULL;
+  enum readiness readiness = TARGET_UNAVAILABLE;
   (void)snprintf(reason, reason_bytes, "this build has no back end '%s'", backend);
-  for (uint32_t i = 0; i < gr_backend_count(target.engine); i++) {
+  enum gr_status status = gr_engine_create(&options, &engine, &error);
+  for (uint32_t i = 0; status == GR_OK && i < gr_backend_count(engine); i++) {
     struct gr_backend_info info;
-    struct gr_error error;
-    EXPECT_OK(gr_backend_describe(target.engine, i, &info, &error), error);
-    if (strcmp(info.name, backend) != 0) continue;
-    has_device = info.device_count > 0;
+    status = gr_backend_describe(engine, i, &info, &error);
+    if (status != GR_OK || strcmp(info.name, backend) != 0) continue;
+    if (info.device_count > 0) readiness = TARGET_READY;
     (void)snprintf(reason, reason_bytes, "%s", info.reason);
   }
-  engine_target_release(&target);
-  return has_device;
+  if (engine != NULL && gr_engine_destroy(engine) != GR_OK && status == GR_OK) {
+    (void)snprintf(reason, reason_bytes, "the engine cannot be destroyed");
+    return TARGET_BROKEN;
+  }
+  if (status == GR_OK) return readiness;
+  (void)snprintf(reason, reason_bytes, "%s", error.message);
+  return TARGET_BROKEN;
 }
 
 /* --- Fill nodes --- */

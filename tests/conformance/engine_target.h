@@ -15,8 +15,13 @@ struct engine_target {
 void engine_target_init(struct engine_target *target, const char *backend);
 void engine_target_release(struct engine_target *target);
 
-/* Whether the back end has a device; `reason` gets why not. */
-bool engine_target_has_device(const char *backend, char *reason, size_t reason_bytes);
+/* Whether there is a device to run on. Works outside of tests, too. `reason` gets why not. */
+enum readiness {
+  TARGET_READY,
+  TARGET_UNAVAILABLE, /* no such back end, no device: nothing is wrong */
+  TARGET_BROKEN,
+};
+enum readiness engine_target_readiness(const char *backend, char *reason, size_t reason_bytes);
 
 /* Fails the running test with the error's message where the call did not give GR_OK. */
 #define EXPECT_OK(CALL, ERROR)                                                                          \
