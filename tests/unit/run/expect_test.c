@@ -99,6 +99,8 @@ START_TEST(not_a_number) {
   ck_assert_uint_eq(result.different_count, 3);
   ck_assert_uint_eq(result.worst_index, 1); /* worse than any number */
   ck_assert_ptr_nonnull(strstr(message, "the worst, [1] is nan, not 1"));
+  ck_assert(!matches((double[]){nan, 50, nan}, (double[]){0, 1, 2}));
+  ck_assert_uint_eq(result.worst_index, 0);
 }
 END_TEST
 

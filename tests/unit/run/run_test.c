@@ -228,6 +228,11 @@ START_TEST(timeouts) {
   ck_assert_int_eq(run_with(&(struct gr_run_settings){.repeat = 1, .warmup = UINT64_MAX, .timeout_ns = 20000000}),
                    GR_ERR_TIMEOUT);
   ck_assert_uint_eq(report.replays_done, 0);
+  /* Neither takes longer than the timeout, both together do. */
+  executable->launch_ns = 30000000;
+  ck_assert_int_eq(run_with(&(struct gr_run_settings){.repeat = 3, .warmup = 3, .timeout_ns = 100000000}),
+                   GR_ERR_TIMEOUT);
+  executable->launch_ns = 0;
   /* As long as there is time: no overflow. */
   ck_assert_int_eq(run_with(&(struct gr_run_settings){.repeat = 1, .timeout_ns = UINT64_MAX}), GR_OK);
   end();

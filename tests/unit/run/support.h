@@ -163,6 +163,7 @@ struct gr_executable {
   uint64_t fail_at;      /* this one fails; 0: none */
   uint64_t launch_count; /* since it was made */
   uint64_t replay_count; /* since the last reset_times */
+  uint64_t launch_ns;    /* how long a launch takes */
   bool waits_for_ever;   /* until told to stop */
   bool node_fails;       /* in `wait` */
 };
@@ -201,6 +202,7 @@ static inline enum gr_status fake_launch(struct gr_executable *executable, const
   (void)options;
   GR_RETURN_IF_FAILED(count_call(executable, error));
   executable->launch_count++;
+  for (uint64_t start_ns = gr_clock_now_ns(); gr_clock_now_ns() - start_ns < executable->launch_ns;) continue;
   executable->replay_count++;
   for (uint32_t i = 0; i < executable->pipeline->buffer_count; i++) {
     const struct gr_buffer *buffer = &executable->pipeline->buffers[i];
