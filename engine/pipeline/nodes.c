@@ -289,8 +289,9 @@ static void read_id(struct gr_reader *reader, const struct gr_item *map, uint32_
   struct gr_view name = gr_item_text(gr_reader_item(reader, item));
   struct gr_where parent = gr_where_field(NULL, "nodes");
   struct gr_where where = gr_where_item(&parent, index);
-  if (!gr_reader_name(reader, &where, name, mark_of(reader, item), false)) return;
-  node->name = gr_reader_copy(reader, name);
+  /* Also a wrong name is known, so that what comes after it is not wrong as well. */
+  if (gr_reader_name(reader, &where, name, mark_of(reader, item), false)) node->name = gr_reader_copy(reader, name);
+  if (name.length == 0) return;
   uint32_t first = gr_name_table_add(&reader->node_names, name, index);
   if (first == GR_NO_INDEX) return;
   gr_reader_error(reader, NULL, mark_of(reader, item), "the id %s is taken: the node on line %" PRIu32 " has it",

@@ -133,6 +133,22 @@ START_TEST(copies_that_lie_apart_are_right) {
 }
 END_TEST
 
+START_TEST(a_key_with_a_strange_blank_is_said) {
+  expect("{id: c, copy: {from: x, to\xC2\xA0: y}}",
+         "17:19 error: node \"c\": copy: \"to\" is missing\n"
+         "17:29 error: node \"c\": copy: unknown key \"to\\u00A0\"; allowed are from, to\n");
+  expect("{id: c, copy: {from\xC2\xA0: x, to: y}}",
+         "17:20 error: node \"c\": copy: unknown key \"from\\u00A0\"; did you mean \"from\"?\n");
+}
+END_TEST
+
+START_TEST(a_wrong_id_is_still_known) {
+  fixture_expect(
+      "graphrun: 1\nnodes:\n  - {id: \"a\\tb\", barrier: {}}\n  - {id: c, barrier: {}, after: [\"a\\tb\"]}\n", "",
+      "3:10 error: nodes[0]: the name \"a\\x09b\" has a control character in it\n");
+}
+END_TEST
+
 START_TEST(wrong_fills) {
   expect("{id: f, fill: {buffer: one, value: 256}}",
          "17:40 error: node \"f\": fill.value: 256 does not fit u8, which holds integers from 0 to 255\n");
@@ -342,6 +358,8 @@ int main(void) {
   tcase_add_test(rules, nothing_to_do_is_a_no_op);
   tcase_add_test(rules, wrong_copies);
   tcase_add_test(rules, copies_that_lie_apart_are_right);
+  tcase_add_test(rules, a_key_with_a_strange_blank_is_said);
+  tcase_add_test(rules, a_wrong_id_is_still_known);
   tcase_add_test(rules, wrong_fills);
   tcase_add_test(rules, a_node_is_one_thing);
   tcase_add_test(rules, host_nodes_are_not_supported_yet);
