@@ -388,6 +388,53 @@ START_TEST(saved_bytes) {
 }
 END_TEST
 
+/* Nothing is a result, too; and a single number. */
+START_TEST(saves_of_no_elements_and_of_one) {
+  struct gr_buffer *empty = add_buffer("empty", GR_TYPE_F64, 2, (uint64_t[]){0, 5});
+  give_expect(empty, GR_EXPECT_SUM)->value = integer_number(0);
+  empty->save = "empty.npy";
+  struct gr_buffer *nothing = add_vector("nothing", GR_TYPE_U8, 0);
+  nothing->save = "nothing.bin";
+  struct gr_buffer *scalar = add_buffer("count", GR_TYPE_U32, 0, NULL);
+  give_init(scalar, GR_INIT_ZEROS);
+  scalar->save = "scalar.npy";
+  begin();
+  ck_assert_int_eq(run_with(&(struct gr_run_settings){.repeat = 1}), GR_OK);
+  ck_assert_uint_eq(report.saved_count, 3);
+  /* And they can be loaded again. */
+  give_init(empty, GR_INIT_LOAD)->path = "empty.npy";
+  give_init(nothing, GR_INIT_LOAD)->path = "nothing.bin";
+  give_init(scalar, GR_INIT_LOAD)->path = "scalar.npy";
+  ck_assert_int_eq(run_with(&(struct gr_run_settings){.repeat = 1}), GR_OK);
+  ck_assert_uint_eq(word_at(2, 0), 2);
+  end();
+}
+END_TEST
+
+/* A link stays a link; what it points to is replaced. An absolute path does not start from the pipeline's folder. */
+START_TEST(saves_through_links_and_absolute_paths) {
+  char absolute[512];
+  struct stat state;
+  struct gr_buffer *buffer = add_vector("count", GR_TYPE_U32, 1);
+  give_init(buffer, GR_INIT_ZEROS);
+  write_file("old.bin", "old data", 8);
+  ck_assert_int_eq(symlink("old.bin", path_of("link.bin")), 0);
+  buffer->save = "link.bin";
+  begin();
+  ck_assert_int_eq(run_with(&(struct gr_run_settings){.repeat = 1}), GR_OK);
+  ck_assert_int_eq(lstat(path_of("link.bin"), &state), 0);
+  ck_assert(S_ISLNK(state.st_mode));
+  ck_assert_int_eq(stat(path_of("old.bin"), &state), 0);
+  ck_assert_int_eq(state.st_size, 4);
+  snprintf(absolute, sizeof absolute, "%sabsolute.bin", world.folder);
+  buffer->save = absolute;
+  world.pipeline.folder = "/nowhere/";
+  ck_assert_int_eq(run_with(&(struct gr_run_settings){.repeat = 1}), GR_OK);
+  ck_assert(has_file("absolute.bin"));
+  end();
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("run");
   TCase *cases = tcase_create("run");
@@ -407,6 +454,8 @@ int main(void) {
   tcase_add_test(cases, nth_allocation_fails);
   tcase_add_test(cases, many_saves);
   tcase_add_test(cases, saved_bytes);
+  tcase_add_test(cases, saves_of_no_elements_and_of_one);
+  tcase_add_test(cases, saves_through_links_and_absolute_paths);
   suite_add_tcase(suite, cases);
   SRunner *runner = srunner_create(suite);
   srunner_run_all(runner, CK_NORMAL);
