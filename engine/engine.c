@@ -129,7 +129,7 @@ enum gr_status gr_graph_plan(struct gr_graph *graph, struct gr_error *error) {
 static enum gr_status choose_backend(struct gr_graph *graph, const char *name, const struct gr_backend **chosen,
                                      struct gr_error *error) {
   if (name && strcmp(name, "auto") != 0) {
-    const struct gr_backend *found;
+    const struct gr_backend *found = NULL;
     GR_RETURN_IF_FAILED(gr_engine_find_backend(name, &found, error));
     struct gr_probe probe = {0};
     found->probe(&probe);
@@ -190,7 +190,7 @@ void gr_engine_remember_if_lost(struct gr_graph *graph) {
 static enum gr_status open_device(struct gr_graph *graph, const struct gr_graph_options *options,
                                   struct gr_error *error) {
   const struct gr_engine *engine = graph->engine;
-  const struct gr_backend *backend;
+  const struct gr_backend *backend = NULL;
   GR_RETURN_IF_FAILED(choose_backend(graph, options->backend, &backend, error));
   GR_RETURN_IF_FAILED(gr_backend_verify(backend, error));
   GR_RETURN_IF_FAILED(gr_engine_refuse_if_lost(graph->engine, backend, error));

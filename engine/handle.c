@@ -130,7 +130,7 @@ enum gr_status gr_device_describe(const struct gr_engine *engine, const char *ba
   if (!engine) return gr_engine_null_argument(error, "engine");
   if (!backend) return gr_engine_null_argument(error, "backend");
   if (!info) return gr_engine_null_argument(error, "info");
-  const struct gr_backend *found;
+  const struct gr_backend *found = NULL;
   GR_RETURN_IF_FAILED(gr_engine_find_backend(backend, &found, error));
   return found->describe(device_index, info, error);
 }

@@ -130,7 +130,7 @@ enum gr_status gr_graph_buffer_named(const struct gr_graph *graph, const char *n
                                      struct gr_error *error) {
   if (!graph) return gr_engine_null_argument(error, "graph");
   if (!name) return gr_engine_null_argument(error, "name");
-  uint32_t index;
+  uint32_t index = UINT32_MAX;
   GR_RETURN_IF_FAILED(find_buffer(graph, name, &index, error));
   return gr_graph_buffer(graph, index, info, error);
 }
@@ -162,7 +162,7 @@ enum gr_status gr_graph_write(struct gr_graph *graph, const char *buffer, uint64
   if (!buffer) return gr_engine_null_argument(error, "buffer");
   if (!from && size_bytes > 0) return gr_engine_null_argument(error, "from");
   GR_RETURN_IF_FAILED(gr_graph_enter(graph, error));
-  uint32_t index;
+  uint32_t index = UINT32_MAX;
   enum gr_status status = find_range(graph, buffer, offset_bytes, size_bytes, &index, error);
   if (status == GR_OK && size_bytes > 0) {
     status = graph->backend->write(graph->executable, index, offset_bytes, from, size_bytes, error);
@@ -176,7 +176,7 @@ enum gr_status gr_graph_read(struct gr_graph *graph, const char *buffer, uint64_
   if (!buffer) return gr_engine_null_argument(error, "buffer");
   if (!to && size_bytes > 0) return gr_engine_null_argument(error, "to");
   GR_RETURN_IF_FAILED(gr_graph_enter(graph, error));
-  uint32_t index;
+  uint32_t index = UINT32_MAX;
   enum gr_status status = find_range(graph, buffer, offset_bytes, size_bytes, &index, error);
   if (status == GR_OK && size_bytes > 0) {
     status = graph->backend->read(graph->executable, index, offset_bytes, to, size_bytes, error);
