@@ -124,10 +124,10 @@ void gr_cuda_close(struct gr_device *device);
 
 enum cuda_work_kind {
   CUDA_WORK_NOTHING,
-  CUDA_WORK_COPY,   /* struct cuda_copy */
-  CUDA_WORK_HOST,   /* struct cuda_host_work: what no engine of the device reaches */
-  CUDA_WORK_KERNEL, /* struct cuda_call */
-  CUDA_WORK_GEMM,   /* struct cuda_call, by cuBLAS */
+  CUDA_WORK_COPY,      /* struct cuda_copy */
+  CUDA_WORK_HOST_COPY, /* struct cuda_copy, by a function on the host */
+  CUDA_WORK_KERNEL,    /* struct cuda_call */
+  CUDA_WORK_GEMM,      /* struct cuda_call, by cuBLAS */
 };
 
 struct cuda_box {
@@ -139,14 +139,6 @@ struct cuda_copy {
   struct cuda_box to, from;
   uint64_t width, height, depth;
   enum cudaMemcpyKind kind;
-};
-
-/* A box of ordinary memory, copied or filled by the host at its place in the order. */
-struct cuda_host_work {
-  struct cuda_box to, from; /* from.address null: a fill */
-  uint64_t width, height, depth;
-  uint64_t bits;
-  uint32_t element_bytes;
 };
 
 struct cuda_launch {
@@ -164,7 +156,6 @@ struct cuda_call {
 
 struct cuda_work {
   enum cuda_work_kind kind;
-  bool is_pageable; /* a copy with ordinary memory: outside a graph the call itself may wait for it */
   void *work;
 };
 
@@ -175,6 +166,14 @@ enum gr_status gr_cuda_step_issue(struct gr_executable *executable, uint32_t ste
                                   struct gr_error *error);
 
 /* ---- executable ---- */
+
+/* How far a lane is filled ahead of the device. */
+struct cuda_lane {
+  cudaEvent_t end;
+  cudaEvent_t fences[2];
+  uint32_t fill;  /* calls since the last fence */
+  uint64_t fence_count;
+};
 
 enum cuda_end {
   CUDA_END_NONE,
@@ -193,7 +192,6 @@ struct gr_executable {
 
   uint32_t buffer_count;
   void *regions[GR_PLACE_COUNT];
-  void *host_block;      /* the allocation of the region of place `host` */
   void **addresses;        /* [buffer_count], for copies and, but for device memory, for the host */
   void **kernel_addresses; /* [buffer_count], as kernels see them; null where they cannot */
   void *workspaces;        /* of all gemm steps by cuBLAS, on the device */
@@ -211,9 +209,7 @@ struct gr_executable {
   cudaEvent_t *events;            /* [step_count]; null where nobody waits */
   uint64_t *recorded_in;          /* [step_count], the replay that an event was last recorded in */
   cudaEvent_t fork;
-  cudaEvent_t *lane_ends;         /* [stream_count] */
-  cudaEvent_t (*lane_fences)[2];  /* [stream_count]: how far a lane may be filled ahead */
-  uint32_t *lane_fills;           /* [stream_count], steps since the replay began */
+  struct cuda_lane *lanes;        /* [stream_count] */
   uint32_t lane_batch;
 
   cudaEvent_t fences[CUDA_FENCE_COUNT]; /* behind every fence_every-th launch, round and round */

@@ -135,11 +135,8 @@ static enum gr_status release(void *context) {
     if (!has_ended(executable)) return GR_ERR_STATE;
     gr_cuda_count_stuck(executable->device->device_index, -1);
   }
-  if (!gr_cuda_device_is_free(executable->device)) {
-    /* Another graph hangs: every call that frees would wait for it. */
-    gr_memory_release(executable->memory, executable->host_block);
-    return GR_OK;
-  }
+  /* Where another graph hangs, every call that frees would wait for it. */
+  if (!gr_cuda_device_is_free(executable->device)) return GR_OK;
   /* A failed build, and replays in flight, end first: they use the memory. */
   for (uint32_t i = 0; i < executable->stream_count; i++) {
     if (executable->streams[i]) (void)cudaStreamSynchronize(executable->streams[i]);
@@ -154,11 +151,9 @@ static enum gr_status release(void *context) {
 void gr_cuda_destroy(struct gr_executable *executable) {
   if (!executable) return;
   struct gr_device *device = executable->device;
-  if (device->process != getpid()) {
-    gr_memory_release(executable->memory, executable->host_block);
-  } else if (gr_cuda_within((int)device->device_index, true, release, executable) != GR_OK) {
-    return; /* left to the end of the process, our own memory too: a function on the host may still be at work in it */
-  }
+  bool is_ours = device->process == getpid();
+  /* What still runs keeps all it may touch, our own memory too: a function on the host may be at work in it. */
+  if (is_ours && gr_cuda_within((int)device->device_index, true, release, executable) != GR_OK) return;
   gr_arena_release(&executable->arena);
   gr_memory_release(executable->memory, executable);
 }

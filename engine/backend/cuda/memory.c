@@ -36,13 +36,13 @@ static enum gr_status no_device_room(struct gr_executable *executable, enum gr_p
   return GR_ERR_DEVICE_MEMORY;
 }
 
-static enum gr_status no_host_room(const struct gr_executable *executable, enum gr_place place, enum gr_status status,
-                                   struct gr_error *error) {
-  gr_error_set(error, status, "the buffers of place '%s' need %llu bytes of %s memory, which could not be had",
-               gr_place_name(place), (unsigned long long)executable->plan->region_bytes[place],
-               place == GR_PLACE_HOST ? "host" : "page-locked");
+static enum gr_status no_pinned_room(const struct gr_executable *executable, enum gr_place place,
+                                     struct gr_error *error) {
+  gr_error_set(error, GR_ERR_DEVICE_MEMORY,
+               "the buffers of place '%s' need %llu bytes of page-locked memory, which could not be had",
+               gr_place_name(place), (unsigned long long)executable->plan->region_bytes[place]);
   name_largest(executable->plan, place, error);
-  return status;
+  return GR_ERR_DEVICE_MEMORY;
 }
 
 /* The system promises more than it has, and ends a process that takes it at its word. */
@@ -89,29 +89,21 @@ static enum gr_status make_managed(struct gr_executable *executable, struct gr_e
   return GR_OK;
 }
 
+/* Buffers of place `host` are page-locked here, too. A captured copy from ordinary memory takes its bytes when the graph is
+ * launched, not when its predecessors have ended, and one to ordinary memory makes the launch wait for the whole replay:
+ * the first gives wrong answers from the second replay on, the second outlasts every deadline. */
 static enum gr_status make_pinned(struct gr_executable *executable, enum gr_place place, struct gr_error *error) {
   struct gr_device *device = executable->device;
+  struct gr_build_facts *facts = &executable->facts;
   uint64_t size_bytes = executable->plan->region_bytes[place];
   void *pool = gr_cuda_device_pool(device);
   if (!pool) return gr_cuda_no_memory(error, "the pool of page-locked memory was made");
   void *address = fits_machine(size_bytes) ? device->pinned->allocate(pool, size_bytes) : NULL;
-  if (!address) return no_host_room(executable, place, GR_ERR_DEVICE_MEMORY, error);
+  if (!address) return no_pinned_room(executable, place, error);
   executable->regions[place] = address;
-  *(place == GR_PLACE_PINNED ? &executable->facts.pinned_bytes : &executable->facts.mapped_bytes) = size_bytes;
-  return GR_OK;
-}
-
-static enum gr_status make_host(struct gr_executable *executable, struct gr_error *error) {
-  uint64_t size_bytes = executable->plan->region_bytes[GR_PLACE_HOST];
-  char *block = NULL;
-  if (fits_machine(size_bytes)) {
-    block = gr_memory_allocate_zeroed(executable->memory, size_bytes + CUDA_ALIGNMENT_BYTES, 1);
-  }
-  if (!block) return no_host_room(executable, GR_PLACE_HOST, GR_ERR_NO_MEMORY, error);
-  executable->host_block = block;
-  executable->regions[GR_PLACE_HOST] =
-      block + (CUDA_ALIGNMENT_BYTES - (uintptr_t)block % CUDA_ALIGNMENT_BYTES) % CUDA_ALIGNMENT_BYTES;
-  executable->facts.host_bytes = size_bytes;
+  if (place == GR_PLACE_PINNED) facts->pinned_bytes = size_bytes;
+  else if (place == GR_PLACE_MAPPED) facts->mapped_bytes = size_bytes;
+  else facts->host_bytes = size_bytes;
   return GR_OK;
 }
 
@@ -122,7 +114,6 @@ static enum gr_status make_region(struct gr_executable *executable, enum gr_plac
     case GR_PLACE_MANAGED:
       return make_managed(executable, error);
     case GR_PLACE_HOST:
-      return make_host(executable, error);
     case GR_PLACE_PINNED:
     case GR_PLACE_MAPPED:
       return make_pinned(executable, place, error);
@@ -130,11 +121,11 @@ static enum gr_status make_region(struct gr_executable *executable, enum gr_plac
   return GR_OK;
 }
 
-/* Where kernels find a region; null where they cannot reach it. */
+/* Where kernels find a region. */
 static enum gr_status device_view(struct gr_executable *executable, enum gr_place place, void **view,
                                   struct gr_error *error) {
-  *view = place == GR_PLACE_HOST ? NULL : executable->regions[place];
-  if (!*view || (place != GR_PLACE_PINNED && place != GR_PLACE_MAPPED)) return GR_OK;
+  *view = executable->regions[place];
+  if (place == GR_PLACE_DEVICE || place == GR_PLACE_MANAGED) return GR_OK;
   GR_CUDA_RETURN_IF_FAILED(executable->device, cudaHostGetDevicePointer(view, executable->regions[place], 0), error,
                            "asking for the device's address of page-locked memory");
   return GR_OK;
@@ -159,16 +150,19 @@ enum gr_status gr_cuda_memory_make(struct gr_executable *executable, struct gr_e
   for (uint32_t i = 0; i < executable->buffer_count; i++) {
     enum gr_place place = plan->pipeline->buffers[i].place;
     uint64_t offset_bytes = plan->slots[i].offset_bytes;
-    if (executable->regions[place]) executable->addresses[i] = (char *)executable->regions[place] + offset_bytes;
-    if (views[place]) executable->kernel_addresses[i] = (char *)views[place] + offset_bytes;
+    if (!executable->regions[place]) continue;
+    executable->addresses[i] = (char *)executable->regions[place] + offset_bytes;
+    executable->kernel_addresses[i] = (char *)views[place] + offset_bytes;
   }
   return GR_OK;
 }
 
+static const enum gr_place pinned_places[] = {GR_PLACE_PINNED, GR_PLACE_HOST, GR_PLACE_MAPPED};
+enum { PINNED_PLACE_COUNT = sizeof pinned_places / sizeof pinned_places[0] };
+
 /* Bytes that nothing wrote are then the same in every run and in every mode; and kernels' scratch must be zero. */
 enum gr_status gr_cuda_memory_clear(struct gr_executable *executable, struct gr_error *error) {
   static const enum gr_place on_device[] = {GR_PLACE_DEVICE, GR_PLACE_MANAGED};
-  static const enum gr_place on_host[] = {GR_PLACE_PINNED, GR_PLACE_MAPPED};
   const uint64_t *bytes = executable->plan->region_bytes;
   struct gr_device *device = executable->device;
   for (int i = 0; i < 2; i++) {
@@ -178,9 +172,9 @@ enum gr_status gr_cuda_memory_clear(struct gr_executable *executable, struct gr_
                              "clearing the buffers");
   }
   GR_CUDA_RETURN_IF_FAILED(device, cudaStreamSynchronize(executable->streams[0]), error, "clearing the buffers");
-  for (int i = 0; i < 2; i++) {
-    void *region = executable->regions[on_host[i]];
-    if (region) memset(region, 0, bytes[on_host[i]]);
+  for (int i = 0; i < PINNED_PLACE_COUNT; i++) {
+    void *region = executable->regions[pinned_places[i]];
+    if (region) memset(region, 0, bytes[pinned_places[i]]);
   }
   return GR_OK;
 }
@@ -200,13 +194,10 @@ void gr_cuda_memory_release(struct gr_executable *executable) {
   if (executable->regions[GR_PLACE_DEVICE]) (void)cudaFree(executable->regions[GR_PLACE_DEVICE]);
   if (executable->regions[GR_PLACE_MANAGED]) (void)cudaFree(executable->regions[GR_PLACE_MANAGED]);
   if (executable->workspaces) (void)cudaFree(executable->workspaces);
-  static const enum gr_place pinned[] = {GR_PLACE_PINNED, GR_PLACE_MAPPED};
-  for (int i = 0; i < 2; i++) {
-    void *region = executable->regions[pinned[i]];
+  for (int i = 0; i < PINNED_PLACE_COUNT; i++) {
+    void *region = executable->regions[pinned_places[i]];
     if (region) device->pinned->release(device->pool, region);
   }
-  gr_memory_release(executable->memory, executable->host_block);
   memset(executable->regions, 0, sizeof executable->regions);
   executable->workspaces = NULL;
-  executable->host_block = NULL;
 }

@@ -9,7 +9,7 @@ static const size_t workspaces_most_bytes = (size_t)512 << 20;
 
 static enum gr_status no_memory(struct gr_error *error) { return gr_cuda_no_memory(error, "the steps were prepared"); }
 
-/* ---- copies and fills ---- */
+/* ---- copies ---- */
 
 static struct cuda_box box_of(const struct gr_executable *executable, const struct gr_box *box) {
   return (struct cuda_box){
@@ -26,27 +26,12 @@ static enum gr_place place_of(const struct gr_executable *executable, const stru
 /* Managed memory is on either side, and CUDA knows which. */
 static enum cudaMemcpyKind kind_of(enum gr_place from, enum gr_place to) {
   if (from == GR_PLACE_MANAGED || to == GR_PLACE_MANAGED) return cudaMemcpyDefault;
-  if (from == GR_PLACE_DEVICE) return to == GR_PLACE_DEVICE ? cudaMemcpyDeviceToDevice : cudaMemcpyDeviceToHost;
-  return to == GR_PLACE_DEVICE ? cudaMemcpyHostToDevice : cudaMemcpyHostToHost;
+  if (from != GR_PLACE_DEVICE) return cudaMemcpyHostToDevice;
+  return to == GR_PLACE_DEVICE ? cudaMemcpyDeviceToDevice : cudaMemcpyDeviceToHost;
 }
 
 static bool is_on_host(enum gr_place place) {
   return place == GR_PLACE_HOST || place == GR_PLACE_PINNED || place == GR_PLACE_MAPPED;
-}
-
-static enum gr_status make_host_copy(struct gr_executable *executable, const struct gr_copy_box *box,
-                                     struct cuda_work *work, struct gr_error *error) {
-  struct cuda_host_work *copy = gr_arena_allocate(&executable->arena, 1, sizeof *copy);
-  if (!copy) return no_memory(error);
-  *copy = (struct cuda_host_work){
-      .to = box_of(executable, &box->to),
-      .from = box_of(executable, &box->from),
-      .width = box->width_bytes,
-      .height = box->height,
-      .depth = box->depth,
-  };
-  *work = (struct cuda_work){.kind = CUDA_WORK_HOST, .work = copy};
-  return GR_OK;
 }
 
 static enum gr_status make_copy(struct gr_executable *executable, uint32_t step, struct cuda_work *work,
@@ -54,9 +39,6 @@ static enum gr_status make_copy(struct gr_executable *executable, uint32_t step,
   struct gr_copy_box box;
   gr_plan_copy_box(executable->plan, step, &box);
   enum gr_place from = place_of(executable, &box.from), to = place_of(executable, &box.to);
-  bool is_pageable = from == GR_PLACE_HOST || to == GR_PLACE_HOST;
-  /* Between two places of the host CUDA would copy on the calling thread, when the call is made. */
-  if (is_pageable && is_on_host(from) && is_on_host(to)) return make_host_copy(executable, &box, work, error);
   struct cuda_copy *copy = gr_arena_allocate(&executable->arena, 1, sizeof *copy);
   if (!copy) return no_memory(error);
   *copy = (struct cuda_copy){
@@ -67,24 +49,9 @@ static enum gr_status make_copy(struct gr_executable *executable, uint32_t step,
       .depth = box.depth,
       .kind = kind_of(from, to),
   };
-  *work = (struct cuda_work){.kind = CUDA_WORK_COPY, .is_pageable = is_pageable, .work = copy};
-  return GR_OK;
-}
-
-/* Neither kernels nor memset nodes reach ordinary memory. */
-static enum gr_status make_host_fill(struct gr_executable *executable, const struct gr_fill_box *box,
-                                     struct cuda_work *work, struct gr_error *error) {
-  struct cuda_host_work *fill = gr_arena_allocate(&executable->arena, 1, sizeof *fill);
-  if (!fill) return no_memory(error);
-  *fill = (struct cuda_host_work){
-      .to = box_of(executable, &box->to),
-      .width = box->width_bytes,
-      .height = box->height,
-      .depth = box->depth,
-      .bits = box->bits,
-      .element_bytes = box->element_bytes,
-  };
-  *work = (struct cuda_work){.kind = CUDA_WORK_HOST, .work = fill};
+  /* Between two places of the host CUDA would copy on the calling thread, when the call is made. */
+  bool is_by_host = is_on_host(from) && is_on_host(to);
+  *work = (struct cuda_work){.kind = is_by_host ? CUDA_WORK_HOST_COPY : CUDA_WORK_COPY, .work = copy};
   return GR_OK;
 }
 
@@ -121,7 +88,6 @@ static enum gr_status make_fill(struct gr_executable *executable, uint32_t step,
                                 struct gr_error *error) {
   struct gr_fill_box box;
   gr_plan_fill_box(executable->plan, step, &box);
-  if (place_of(executable, &box.to) == GR_PLACE_HOST) return make_host_fill(executable, &box, work, error);
   const struct gr_catalogue *catalogue = executable->device->catalogue;
   if (!catalogue || !catalogue->fill) {
     return gr_plan_error(executable->plan, step, error, GR_ERR_NOT_SUPPORTED,
@@ -255,23 +221,13 @@ enum gr_status gr_cuda_works_make(struct gr_executable *executable, struct gr_er
 
 /* ---- into a stream ---- */
 
-static void fill_row(char *row, const struct cuda_host_work *fill) {
-  if (fill->element_bytes == 1) {
-    memset(row, (int)(fill->bits & 0xff), fill->width);
-    return;
-  }
-  for (uint64_t i = 0; i < fill->width; i += fill->element_bytes) memcpy(row + i, &fill->bits, fill->element_bytes);
-}
-
 /* Called by the runtime, on a thread of its own. */
-static void run_on_host(void *context) {
-  const struct cuda_host_work *work = context;
-  for (uint64_t z = 0; z < work->depth; z++) {
-    for (uint64_t y = 0; y < work->height; y++) {
-      char *row = (char *)work->to.address + z * work->to.plane + y * work->to.pitch;
-      const char *from = work->from.address;
-      if (from) memcpy(row, from + z * work->from.plane + y * work->from.pitch, work->width);
-      else fill_row(row, work);
+static void copy_on_host(void *context) {
+  const struct cuda_copy *copy = context;
+  for (uint64_t z = 0; z < copy->depth; z++) {
+    for (uint64_t y = 0; y < copy->height; y++) {
+      memcpy((char *)copy->to.address + z * copy->to.plane + y * copy->to.pitch,
+             (const char *)copy->from.address + z * copy->from.plane + y * copy->from.pitch, copy->width);
     }
   }
 }
@@ -334,7 +290,7 @@ enum gr_status gr_cuda_step_issue(struct gr_executable *executable, uint32_t ste
   const struct cuda_work *work = &executable->works[step];
   cudaError_t code = cudaSuccess;
   if (work->kind == CUDA_WORK_COPY) code = issue_copy(executable->device, work->work, stream);
-  if (work->kind == CUDA_WORK_HOST) code = cudaLaunchHostFunc(stream, run_on_host, work->work);
+  if (work->kind == CUDA_WORK_HOST_COPY) code = cudaLaunchHostFunc(stream, copy_on_host, work->work);
   if (work->kind == CUDA_WORK_KERNEL) code = issue_call(work->work, stream);
   if (work->kind == CUDA_WORK_GEMM) {
     struct cuda_call *call = work->work;

@@ -2,9 +2,9 @@
 #include "engine/backend/cuda/cuda_internal.h"
 #include "engine/base/clock.h"
 
-/* Steps that may lie in all streams together without having run: the device's queues hold about a thousand each, and a call
- * that finds its queue full blocks, also behind a kernel that never ends. */
-enum { AHEAD_MAX = 4096, BATCH_MIN = 8, BATCH_MAX = 256 };
+/* Calls that may lie in all streams together without having run: the device's queues, eight by default that share the
+ * streams, hold about a thousand each, and a call that finds its queue full blocks, also behind a kernel that never ends. */
+enum { AHEAD_MAX = 2048, BATCH_MIN = 8, BATCH_MAX = 256 };
 
 static enum gr_status make_event(struct gr_executable *executable, cudaEvent_t *event, unsigned int flags,
                                  struct gr_error *error) {
@@ -18,11 +18,8 @@ static enum gr_status make_lane_events(struct gr_executable *executable, struct 
   struct gr_arena *arena = &executable->arena;
   executable->events = gr_arena_allocate_zeroed(arena, plan->step_count, sizeof *executable->events);
   executable->recorded_in = gr_arena_allocate_zeroed(arena, plan->step_count, sizeof *executable->recorded_in);
-  executable->lane_ends = gr_arena_allocate_zeroed(arena, executable->stream_count, sizeof *executable->lane_ends);
-  executable->lane_fences = gr_arena_allocate_zeroed(arena, executable->stream_count, sizeof *executable->lane_fences);
-  executable->lane_fills = gr_arena_allocate_zeroed(arena, executable->stream_count, sizeof *executable->lane_fills);
-  if (!executable->events || !executable->recorded_in || !executable->lane_ends || !executable->lane_fences ||
-      !executable->lane_fills) {
+  executable->lanes = gr_arena_allocate_zeroed(arena, executable->stream_count, sizeof *executable->lanes);
+  if (!executable->events || !executable->recorded_in || !executable->lanes) {
     return gr_cuda_no_memory(error, "events were made");
   }
   for (uint32_t step = 0; step < plan->step_count; step++) {
@@ -30,10 +27,10 @@ static enum gr_status make_lane_events(struct gr_executable *executable, struct 
     GR_RETURN_IF_FAILED(make_event(executable, &executable->events[step], cudaEventDisableTiming, error));
   }
   for (uint32_t i = 0; i < executable->stream_count; i++) {
-    GR_RETURN_IF_FAILED(make_event(executable, &executable->lane_ends[i], cudaEventDisableTiming, error));
-    for (int k = 0; k < 2; k++) {
-      GR_RETURN_IF_FAILED(make_event(executable, &executable->lane_fences[i][k], cudaEventDisableTiming, error));
-    }
+    struct cuda_lane *lane = &executable->lanes[i];
+    GR_RETURN_IF_FAILED(make_event(executable, &lane->end, cudaEventDisableTiming, error));
+    GR_RETURN_IF_FAILED(make_event(executable, &lane->fences[0], cudaEventDisableTiming, error));
+    GR_RETURN_IF_FAILED(make_event(executable, &lane->fences[1], cudaEventDisableTiming, error));
   }
   uint32_t batch = AHEAD_MAX / 2 / executable->stream_count;
   executable->lane_batch = batch < BATCH_MIN ? BATCH_MIN : batch > BATCH_MAX ? BATCH_MAX : batch;
@@ -70,8 +67,11 @@ void gr_cuda_streams_release(struct gr_executable *executable) {
     release_event(executable->events[step]);
   }
   for (uint32_t i = 0; i < executable->stream_count; i++) {
-    if (executable->lane_ends) release_event(executable->lane_ends[i]);
-    for (int k = 0; executable->lane_fences && k < 2; k++) release_event(executable->lane_fences[i][k]);
+    if (executable->lanes) {
+      release_event(executable->lanes[i].end);
+      release_event(executable->lanes[i].fences[0]);
+      release_event(executable->lanes[i].fences[1]);
+    }
     if (executable->streams[i]) (void)cudaStreamDestroy(executable->streams[i]);
   }
   for (int i = 0; i < CUDA_FENCE_COUNT; i++) release_event(executable->fences[i]);
@@ -86,23 +86,39 @@ static enum gr_status replay_call(struct gr_executable *executable, cudaError_t 
   return code == cudaSuccess ? GR_OK : gr_cuda_replay_failed(executable, code, CUDA_NO_STEP, error);
 }
 
-static enum gr_status fork_lanes(struct gr_executable *executable, struct gr_error *error) {
-  if (executable->stream_count == 1) return GR_OK;
+/* Before every call that fills a lane: lets the device come up to at most two batches. */
+static enum gr_status keep_back(struct gr_executable *executable, uint32_t lane_index,
+                                const struct gr_wait_options *options, struct gr_error *error) {
+  struct cuda_lane *lane = &executable->lanes[lane_index];
+  if (lane->fill++ < executable->lane_batch) return GR_OK;
+  lane->fill = 0;
+  uint64_t which = lane->fence_count++ % 2;
   GR_RETURN_IF_FAILED(
-      replay_call(executable, cudaEventRecord(executable->fork, executable->streams[0]), error));
+      replay_call(executable, cudaEventRecord(lane->fences[which], executable->streams[lane_index]), error));
+  if (lane->fence_count == 1) return GR_OK;
+  return gr_cuda_wait_event(executable, lane->fences[1 - which], CUDA_NO_STEP, executable->waiting_since_ns, options,
+                            error);
+}
+
+static enum gr_status fork_lanes(struct gr_executable *executable, const struct gr_wait_options *options,
+                                 struct gr_error *error) {
+  if (executable->stream_count == 1) return GR_OK;
+  GR_RETURN_IF_FAILED(replay_call(executable, cudaEventRecord(executable->fork, executable->streams[0]), error));
   for (uint32_t i = 1; i < executable->stream_count; i++) {
+    GR_RETURN_IF_FAILED(keep_back(executable, i, options, error));
     GR_RETURN_IF_FAILED(
         replay_call(executable, cudaStreamWaitEvent(executable->streams[i], executable->fork, 0), error));
   }
   return GR_OK;
 }
 
-static enum gr_status join_lanes(struct gr_executable *executable, struct gr_error *error) {
+static enum gr_status join_lanes(struct gr_executable *executable, const struct gr_wait_options *options,
+                                 struct gr_error *error) {
   for (uint32_t i = 1; i < executable->stream_count; i++) {
-    GR_RETURN_IF_FAILED(
-        replay_call(executable, cudaEventRecord(executable->lane_ends[i], executable->streams[i]), error));
-    GR_RETURN_IF_FAILED(replay_call(
-        executable, cudaStreamWaitEvent(executable->streams[0], executable->lane_ends[i], 0), error));
+    cudaEvent_t end = executable->lanes[i].end;
+    GR_RETURN_IF_FAILED(replay_call(executable, cudaEventRecord(end, executable->streams[i]), error));
+    GR_RETURN_IF_FAILED(keep_back(executable, 0, options, error));
+    GR_RETURN_IF_FAILED(replay_call(executable, cudaStreamWaitEvent(executable->streams[0], end, 0), error));
   }
   return GR_OK;
 }
@@ -123,27 +139,6 @@ static enum gr_status wait_for(struct gr_executable *executable, const struct gr
   return replay_call(executable, cudaStreamWaitEvent(stream, executable->events[wait->for_step], 0), error);
 }
 
-/* Lets the lane run dry to at most two batches. */
-static enum gr_status keep_back(struct gr_executable *executable, uint32_t lane, const struct gr_wait_options *options,
-                                struct gr_error *error) {
-  uint32_t fill = executable->lane_fills[lane]++;
-  uint32_t batch = executable->lane_batch;
-  if (fill % batch != 0 || fill == 0) return GR_OK;
-  cudaEvent_t *fences = executable->lane_fences[lane];
-  uint32_t which = fill / batch % 2;
-  GR_RETURN_IF_FAILED(replay_call(executable, cudaEventRecord(fences[which], executable->streams[lane]), error));
-  if (fill < 2 * batch) return GR_OK;
-  return gr_cuda_wait_event(executable, fences[1 - which], CUDA_NO_STEP, executable->waiting_since_ns, options, error);
-}
-
-/* A copy with ordinary memory makes its call wait for the stream, beyond any deadline: so the wait comes first. */
-static enum gr_status drain(struct gr_executable *executable, uint32_t lane, const struct gr_wait_options *options,
-                            struct gr_error *error) {
-  cudaEvent_t event = executable->lane_ends[lane];
-  GR_RETURN_IF_FAILED(replay_call(executable, cudaEventRecord(event, executable->streams[lane]), error));
-  return gr_cuda_wait_event(executable, event, CUDA_NO_STEP, executable->waiting_since_ns, options, error);
-}
-
 static enum gr_status issue(struct gr_executable *executable, uint32_t step, cudaStream_t stream,
                             struct gr_error *error) {
   enum gr_status status = gr_cuda_step_issue(executable, step, stream, error);
@@ -161,11 +156,11 @@ static enum gr_status stream_step(struct gr_executable *executable, uint32_t ste
   const struct gr_plan *plan = executable->plan;
   uint32_t lane = plan->steps[step].lane;
   cudaStream_t stream = executable->streams[lane];
-  GR_RETURN_IF_FAILED(keep_back(executable, lane, options, error));
   for (uint64_t i = plan->wait_begin[step]; i < plan->wait_begin[step + 1]; i++) {
+    GR_RETURN_IF_FAILED(keep_back(executable, lane, options, error));
     GR_RETURN_IF_FAILED(wait_for(executable, &plan->waits[i], stream, error));
   }
-  if (executable->works[step].is_pageable) GR_RETURN_IF_FAILED(drain(executable, lane, options, error));
+  GR_RETURN_IF_FAILED(keep_back(executable, lane, options, error));
   GR_RETURN_IF_FAILED(issue(executable, step, stream, error));
   if (!executable->events[step]) return GR_OK;
   GR_RETURN_IF_FAILED(replay_call(executable, cudaEventRecord(executable->events[step], stream), error));
@@ -175,12 +170,11 @@ static enum gr_status stream_step(struct gr_executable *executable, uint32_t ste
 
 enum gr_status gr_cuda_streams_replay(struct gr_executable *executable, const struct gr_wait_options *options,
                                       struct gr_error *error) {
-  for (uint32_t i = 0; i < executable->stream_count; i++) executable->lane_fills[i] = 0;
-  GR_RETURN_IF_FAILED(fork_lanes(executable, error));
+  GR_RETURN_IF_FAILED(fork_lanes(executable, options, error));
   for (uint32_t step = 0; step < executable->plan->step_count; step++) {
     GR_RETURN_IF_FAILED(stream_step(executable, step, options, error));
   }
-  return join_lanes(executable, error);
+  return join_lanes(executable, options, error);
 }
 
 /* ---- one at a time ---- */
