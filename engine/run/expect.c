@@ -219,9 +219,27 @@ static void append_integer(struct gr_text *text, gr_int128 value) {
   gr_text_append_text(text, digits + at);
 }
 
-static void append_number(struct gr_text *text, struct gr_number number) {
-  if (number.is_real) gr_text_append_double(text, number.real);
-  else append_integer(text, value_of(number));
+/* The f32 0.1 is 0.10000000149011612 as f64. Of the numbers that round to the same f32, one with the fewest digits: an
+ * integer of at most nine digits times or by an exact power of ten, so that the result is the f64 nearest to it. */
+static double shortest_single(double value) {
+  enum { DIGITS = 9, EXACT_POWER = 22 };
+  if (value == 0.0 || !isfinite(value)) return value;
+  int exponent = (int)floor(log10(fabs(value)));
+  for (int digits = 1; digits <= DIGITS; digits++) {
+    int power = digits - 1 - exponent;
+    double scale = 1.0;
+    if (power > EXACT_POWER || power < -EXACT_POWER) return value;
+    for (int i = 0; i < (power < 0 ? -power : power); i++) scale *= 10.0;
+    double candidate = power >= 0 ? rint(value * scale) / scale : rint(value / scale) * scale;
+    if ((float)candidate == (float)value) return candidate;
+  }
+  return value;
+}
+
+static void append_number(struct gr_text *text, enum gr_type type, struct gr_number number) {
+  bool is_single = gr_type_is_float(type) && type != GR_TYPE_F64;
+  if (!number.is_real) append_integer(text, value_of(number));
+  else gr_text_append_double(text, is_single ? shortest_single(number.real) : number.real);
 }
 
 static void append_index(struct gr_text *text, const struct gr_buffer *buffer, uint64_t flat) {
@@ -236,9 +254,9 @@ static void append_element(struct gr_text *text, const struct gr_buffer *buffer,
                            struct gr_number want) {
   append_index(text, buffer, index);
   gr_text_append_text(text, " is ");
-  append_number(text, got);
+  append_number(text, buffer->type, got);
   gr_text_append_text(text, ", not ");
-  append_number(text, want);
+  append_number(text, buffer->type, want);
 }
 
 void gr_compare_explain(const struct gr_comparison *comparison, struct gr_text *text) {
@@ -248,10 +266,10 @@ void gr_compare_explain(const struct gr_comparison *comparison, struct gr_text *
   gr_text_append_format(text, "buffer %s is not as expected: ", gr_view_quote(gr_view_of(buffer->name)).text);
   if (expect->kind == GR_EXPECT_SUM) {
     gr_text_append_text(text, "its sum is ");
-    if (gr_type_is_float(buffer->type)) append_number(text, comparison->first_got);
+    if (gr_type_is_float(buffer->type)) append_number(text, GR_TYPE_F64, comparison->first_got);
     else append_integer(text, comparison->integer_sum);
     gr_text_append_text(text, ", not ");
-    append_number(text, comparison->want);
+    append_number(text, GR_TYPE_F64, comparison->want);
   } else {
     gr_text_append_format(text, "%" PRIu64 " of %" PRIu64 " elements differ; the first, ", result->different_count,
                           buffer->element_count);

@@ -119,6 +119,30 @@ START_TEST(infinities) {
 }
 END_TEST
 
+/* Messages show the few digits that make a number of the type, not the many of the f64 that it is compared as. */
+START_TEST(messages_have_few_digits) {
+  static const struct {
+    float got;
+    const char *text;
+  } numbers[] = {
+      {0.1f, "[0] is 0.1, not 0"},
+      {-0.30186027f, "[0] is -0.30186027, not 0"},
+      {16777216.0f, "[0] is 16777216, not 0"},
+      {1.17549435e-38f, "[0] is 1.1754943508222875e-38, not 0"},
+      {3.4028235e38f, "[0] is 3.4028234663852886e38, not 0"},
+      {1e-10f, "[0] is 1e-10, not 0"},
+      {1e10f, "[0] is 10000000000, not 0"},
+      {123456.79f, "[0] is 123456.79, not 0"},
+      {0.333333343f, "[0] is 0.33333334, not 0"},
+  };
+  want(GR_TYPE_F32, 1, GR_EXPECT_EQUALS, integer_number(0));
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+    ck_assert(!matches(&numbers[i].got, NULL));
+    ck_assert_msg(strstr(message, numbers[i].text) != NULL, "%s: %s", numbers[i].text, message);
+  }
+}
+END_TEST
+
 START_TEST(half_precision) {
   want(GR_TYPE_F16, 2, GR_EXPECT_LOAD, (struct gr_number){0});
   ck_assert(matches((uint16_t[]){0x3c00, 0x8000}, (uint16_t[]){0x3c00, 0x0000})); /* -0 is 0 */
@@ -246,6 +270,7 @@ int main(void) {
   tcase_add_test(cases, tolerances);
   tcase_add_test(cases, not_a_number);
   tcase_add_test(cases, infinities);
+  tcase_add_test(cases, messages_have_few_digits);
   tcase_add_test(cases, half_precision);
   tcase_add_test(cases, integers_are_compared_exactly);
   tcase_add_test(cases, sums_of_integers);
