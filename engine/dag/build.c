@@ -133,14 +133,28 @@ struct cycle_report {
   struct gr_diagnostics *diagnostics;
 };
 
-/* The mark is where the first node is told to come after the last one. */
-static struct gr_mark closing_mark(const struct gr_pipeline *pipeline, uint32_t first, uint32_t last) {
-  const struct gr_node *node = &pipeline->nodes[first];
+/* Where `to` is told to come after `from`; null for an edge of `order: data`. */
+static const struct gr_after *find_after(const struct gr_pipeline *pipeline, uint32_t from, uint32_t to) {
+  const struct gr_node *node = &pipeline->nodes[to];
   for (uint32_t i = 0; i < node->after_count; i++) {
     const struct gr_after *after = &pipeline->after[node->first_after + i];
-    if (after->node_index == last) return after->mark;
+    if (after->node_index == from) return after;
   }
-  return node->mark; /* an edge of `order: data` */
+  return NULL;
+}
+
+/* Edges that nobody wrote down need a reason; one is enough to see what contradicts what. */
+static void append_data_edge(struct gr_text *text, const struct gr_pipeline *pipeline, const uint32_t *nodes,
+                             uint32_t count) {
+  for (uint32_t i = 0; i < count; i++) {
+    uint32_t from = nodes[i], to = nodes[(i + 1) % count];
+    if (find_after(pipeline, from, to)) continue;
+    gr_text_append_format(text,
+                          "; by \"order: data\" %s comes before %s, as in the file, since they touch the same bytes",
+                          gr_view_quote(gr_view_of(pipeline->nodes[from].name)).text,
+                          gr_view_quote(gr_view_of(pipeline->nodes[to].name)).text);
+    return;
+  }
 }
 
 static bool report_cycle(void *context, const uint32_t *nodes, uint32_t count) {
@@ -149,11 +163,11 @@ static bool report_cycle(void *context, const uint32_t *nodes, uint32_t count) {
   gr_text_init(&text, report->diagnostics->memory);
   gr_text_append_text(&text, count == 1 ? "a node that comes after itself: " : "nodes in a cycle: ");
   gr_dag_append_cycle(&text, report->pipeline, nodes, count);
+  append_data_edge(&text, report->pipeline, nodes, count);
   bool done = !text.failed;
-  if (done) {
-    gr_diagnostics_error(report->diagnostics, closing_mark(report->pipeline, nodes[0], nodes[count - 1]), "%s",
-                         text.bytes);
-  }
+  const struct gr_after *closing = find_after(report->pipeline, nodes[count - 1], nodes[0]);
+  struct gr_mark mark = closing ? closing->mark : report->pipeline->nodes[nodes[0]].mark;
+  if (done) gr_diagnostics_error(report->diagnostics, mark, "%s", text.bytes);
   gr_text_release(&text);
   return done;
 }

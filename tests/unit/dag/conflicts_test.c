@@ -185,7 +185,9 @@ END_TEST
 START_TEST(data_order_against_after_is_a_cycle) {
   struct gr_pipeline *pipeline = graph_from_text(&memory, "a:w:x b:r:x b>a");
   pipeline->order = GR_ORDER_DATA;
-  expect_messages(pipeline, GR_ERR_INVALID, "1:10 error: nodes in a cycle: a (line 1) -> b (line 2) -> a\n");
+  expect_messages(pipeline, GR_ERR_INVALID,
+                  "1:10 error: nodes in a cycle: a (line 1) -> b (line 2) -> a; by \"order: data\" \"a\" comes before "
+                  "\"b\", as in the file, since they touch the same bytes\n");
 }
 END_TEST
 
