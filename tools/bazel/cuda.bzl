@@ -81,6 +81,16 @@ _embedded_fatbin = rule(
     },
 )
 
+def _for_all_configurations_impl(ctx):
+    return [ctx.attr.src[DefaultInfo], ctx.attr.src[OutputGroupInfo]]
+
+# Device code knows nothing of the C compiler and its sanitizers. Made in the one
+# configuration that all others share, it is compiled once for all of them.
+_for_all_configurations = rule(
+    implementation = _for_all_configurations_impl,
+    attrs = {"src": attr.label(cfg = "host", mandatory = True)},
+)
+
 def cuda_fatbin(name, src, hdrs = [], nvccopts = [], **kwargs):
     """A cc_library that holds `src` compiled by `nvcc -fatbin` for all GPUs.
 
@@ -99,11 +109,17 @@ def cuda_fatbin(name, src, hdrs = [], nvccopts = [], **kwargs):
         return
     shared = {key: kwargs[key] for key in ["tags", "testonly"] if key in kwargs}
     _embedded_fatbin(
-        name = name + "_stub",
+        name = name + "_made",
         src = src,
         hdrs = hdrs,
         nvccopts = nvccopts,
         symbol = name,
+        visibility = ["//visibility:private"],
+        **shared
+    )
+    _for_all_configurations(
+        name = name + "_stub",
+        src = name + "_made",
         visibility = ["//visibility:private"],
         **shared
     )
