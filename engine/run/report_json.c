@@ -205,7 +205,6 @@ void gr_report_show_json(const struct gr_report *report, struct gr_text *out) {
   put_text(&object, "name", report->pipeline_name);
   put_text(&object, "file", report->pipeline_file);
   put_text(&object, "status", report->status == GR_OK ? "ok" : gr_status_name(report->status));
-  put_number(&object, "exit", (uint64_t)gr_status_exit(report->status));
   put_error(&object, report, report->status != GR_OK);
   put_text(&object, "backend", report->backend_name);
   put_text(&object, "backend_reason", report->backend_reason);

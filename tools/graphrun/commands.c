@@ -68,9 +68,8 @@ static int dump_stage(struct gr_graph *graph, const char *stage) {
     if (!output_open(&output, NULL)) return EXIT_ENVIRONMENT;
     struct gr_error error;
     enum gr_status status = gr_graph_show(graph, dumps[i].what, output_write, &output, &error);
-    bool is_written = output_close(&output);
-    if (status == GR_OK) return 0;
-    return is_written ? command_say_check_failure(graph, &error) : EXIT_ENVIRONMENT;
+    if (!output_close(&output)) return EXIT_ENVIRONMENT;
+    return status == GR_OK ? 0 : command_say_check_failure(graph, &error);
   }
   return EXIT_USAGE;
 }
@@ -85,10 +84,14 @@ static int check_one(struct gr_engine *engine, const struct arguments *arguments
   }
   int exit_status = 0;
   status = gr_graph_check_files(graph, GR_UNREADABLE_WARNING, &error);
-  if (status != GR_OK) {
-    exit_status = command_say_check_failure(graph, &error);
-  } else {
+  if (status == GR_OK) {
     command_show_diagnostics(graph);
+    /* Planning finds what no part of the file shows alone, such as buffers that are too large together. */
+    status = gr_graph_plan(graph, &error);
+    if (status != GR_OK) output_say_error(&error);
+    exit_status = gr_status_exit(status);
+  } else {
+    exit_status = command_say_check_failure(graph, &error);
   }
   if (exit_status == 0 && arguments->dump) exit_status = dump_stage(graph, arguments->dump);
   gr_graph_destroy(graph);

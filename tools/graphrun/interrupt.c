@@ -25,6 +25,7 @@ void interrupt_install(void) {
   sigaction(SIGTERM, &action, NULL);
   struct sigaction ignore = {.sa_handler = SIG_IGN};
   sigaction(SIGPIPE, &ignore, NULL);
+  sigaction(SIGXFSZ, &ignore, NULL);
 }
 
 int interrupt_signal(void) { return arrived; }

@@ -6,7 +6,8 @@
 #include <stdint.h>
 
 /* The first SIGINT or SIGTERM only sets a flag that `interrupt_signal` tells; the second ends the process at once with
- * 130 or 143. SIGPIPE is ignored, so that a reader that leaves shows as a failed write. */
+ * 130 or 143. SIGPIPE and SIGXFSZ are ignored, so that a reader that leaves and a file that
+ * may not grow show as failed writes. */
 void interrupt_install(void);
 /* The signal that came, or 0. */
 int interrupt_signal(void);

@@ -43,9 +43,8 @@ static void clear_progress(struct progress *progress) {
 static void write_bare_report(struct output *output, const char *file, enum gr_status status, const char *message) {
   output_text(output, "{\"graphrun_report\": 1, \"name\": null, \"file\": ");
   output_json_string(output, file);
-  output_format(output,
-                ", \"status\": \"%s\", \"exit\": %d, \"error\": {\"code\": \"%s\", \"name\": null, \"message\": ",
-                gr_status_name(status), gr_status_exit(status), gr_status_name(status));
+  output_format(output, ", \"status\": \"%s\", \"error\": {\"code\": \"%s\", \"name\": null, \"message\": ",
+                gr_status_name(status), gr_status_name(status));
   output_json_string(output, message);
   output_text(output,
               ", \"file\": null, \"line\": 0, \"column\": 0, \"node\": null}, \"backend\": null, \"nodes\": []}\n");
