@@ -44,6 +44,13 @@ static struct gr_number integer_at(enum gr_type type, const void *bytes) {
   return (struct gr_number){.is_negative = value < 0, .magnitude = value < 0 ? 0 - (uint64_t)value : (uint64_t)value};
 }
 
+/* A sum as a number: exact where it has 64 bits. */
+static struct gr_number number_of(gr_int128 value) {
+  gr_int128 magnitude = value < 0 ? -value : value;
+  if (magnitude > (gr_int128)UINT64_MAX) return real((double)value);
+  return (struct gr_number){.is_negative = value < 0, .magnitude = (uint64_t)magnitude};
+}
+
 static gr_int128 value_of(struct gr_number integer) {
   return integer.is_negative ? -(gr_int128)integer.magnitude : (gr_int128)integer.magnitude;
 }
@@ -84,10 +91,8 @@ static void note(struct gr_comparison *comparison, uint64_t index, struct gr_num
   if (result->different_count++ == 0) {
     result->is_met = false;
     result->first_index = index;
-    result->first_got = gr_number_to_double(got);
-    result->first_want = gr_number_to_double(want);
-    comparison->first_got = got;
-    comparison->first_want = want;
+    result->first_got = got;
+    result->first_want = want;
   }
   bool is_worse = !comparison->has_worst || is_nan || difference > comparison->worst_difference;
   if (comparison->is_worst_nan || !is_worse) return;
@@ -95,10 +100,8 @@ static void note(struct gr_comparison *comparison, uint64_t index, struct gr_num
   comparison->is_worst_nan = is_nan;
   comparison->worst_difference = difference;
   result->worst_index = index;
-  result->worst_got = gr_number_to_double(got);
-  result->worst_want = gr_number_to_double(want);
-  comparison->worst_got = got;
-  comparison->worst_want = want;
+  result->worst_got = got;
+  result->worst_want = want;
 }
 
 /* A tight loop a type, since this is where the time of a large comparison goes. */
@@ -198,8 +201,8 @@ void gr_compare_end(struct gr_comparison *comparison) {
     is_match = reals_match(expect, got.real, gr_number_to_double(want), &difference);
   } else {
     gr_int128 sum = comparison->integer_sum;
-    got = real((double)sum);
-    is_match = want.is_real ? reals_match(expect, got.real, want.real, &difference)
+    got = number_of(sum);
+    is_match = want.is_real ? reals_match(expect, (double)sum, want.real, &difference)
                             : integers_match(expect, sum, value_of(want), &difference);
   }
   note(comparison, 0, got, want, is_match, difference);
@@ -266,17 +269,17 @@ void gr_compare_explain(const struct gr_comparison *comparison, struct gr_text *
   gr_text_append_format(text, "buffer %s is not as expected: ", gr_view_quote(gr_view_of(buffer->name)).text);
   if (expect->kind == GR_EXPECT_SUM) {
     gr_text_append_text(text, "its sum is ");
-    if (gr_type_is_float(buffer->type)) append_number(text, GR_TYPE_F64, comparison->first_got);
+    if (gr_type_is_float(buffer->type)) append_number(text, GR_TYPE_F64, result->first_got);
     else append_integer(text, comparison->integer_sum);
     gr_text_append_text(text, ", not ");
     append_number(text, GR_TYPE_F64, comparison->want);
   } else {
     gr_text_append_format(text, "%" PRIu64 " of %" PRIu64 " elements differ; the first, ", result->different_count,
                           buffer->element_count);
-    append_element(text, buffer, result->first_index, comparison->first_got, comparison->first_want);
+    append_element(text, buffer, result->first_index, result->first_got, result->first_want);
     if (result->worst_index != result->first_index) {
       gr_text_append_text(text, "; the worst, ");
-      append_element(text, buffer, result->worst_index, comparison->worst_got, comparison->worst_want);
+      append_element(text, buffer, result->worst_index, result->worst_got, result->worst_want);
     }
   }
   if (expect->atol == 0.0 && expect->rtol == 0.0) return;

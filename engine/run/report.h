@@ -7,9 +7,9 @@
 struct gr_report_expect {
   uint32_t buffer_index;
   bool is_met;
-  uint64_t different_count;          /* elements that do not match */
-  uint64_t first_index, worst_index; /* flat, row-major */
-  double first_got, first_want, worst_got, worst_want;
+  uint64_t different_count;                                      /* elements that do not match */
+  uint64_t first_index, worst_index;                             /* flat, row-major */
+  struct gr_number first_got, first_want, worst_got, worst_want; /* exact, but for sums of integers past 64 bits */
   double largest_difference; /* over all elements, also when met; NaN where one is NaN */
 };
 

@@ -33,6 +33,15 @@ static void put_real(struct object *object, const char *name, double value) {
   gr_text_append_json_double(object->out, value);
 }
 
+static void put_value(struct object *object, const char *name, struct gr_number number) {
+  if (number.is_real) {
+    put_real(object, name, number.real);
+    return;
+  }
+  key(object, name);
+  gr_text_append_format(object->out, "%s%" PRIu64, number.is_negative ? "-" : "", number.magnitude);
+}
+
 static void put_bool(struct object *object, const char *name, bool value) {
   key(object, name);
   gr_text_append_text(object->out, value ? "true" : "false");
@@ -167,13 +176,13 @@ static void put_expect(struct gr_text *out, const struct gr_report *report, cons
   if (!expect->is_met) {
     struct object first = open_member(&object, "first");
     put_number(&first, "index", expect->first_index);
-    put_real(&first, "got", expect->first_got);
-    put_real(&first, "want", expect->first_want);
+    put_value(&first, "got", expect->first_got);
+    put_value(&first, "want", expect->first_want);
     close_object(&first);
     struct object worst = open_member(&object, "worst");
     put_number(&worst, "index", expect->worst_index);
-    put_real(&worst, "got", expect->worst_got);
-    put_real(&worst, "want", expect->worst_want);
+    put_value(&worst, "got", expect->worst_got);
+    put_value(&worst, "want", expect->worst_want);
     close_object(&worst);
   }
   close_object(&object);

@@ -74,7 +74,6 @@ enum { GR_COMPARE_BLOCK = 512 }; /* elements that are looked at together */
 struct gr_comparison {
   const struct gr_buffer *buffer;
   struct gr_report_expect *result;
-  struct gr_number first_got, first_want, worst_got, worst_want;
   struct gr_number want; /* EQUALS, SUM */
   bool has_pattern;
   unsigned char pattern[GR_COMPARE_BLOCK * sizeof(uint64_t)]; /* EQUALS: the element, many times */

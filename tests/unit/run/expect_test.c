@@ -46,9 +46,9 @@ START_TEST(equal_numbers) {
   ck_assert_uint_eq(result.different_count, 2);
   ck_assert_uint_eq(result.first_index, 1);
   ck_assert_uint_eq(result.worst_index, 2);
-  ck_assert_double_eq(result.first_got, 2.5);
-  ck_assert_double_eq(result.worst_got, -1);
-  ck_assert_double_eq(result.worst_want, 2);
+  ck_assert_double_eq(gr_number_to_double(result.first_got), 2.5);
+  ck_assert_double_eq(gr_number_to_double(result.worst_got), -1);
+  ck_assert_double_eq(gr_number_to_double(result.worst_want), 2);
   ck_assert_double_eq(result.largest_difference, 3);
   ck_assert_str_eq(message,
                    "buffer \"x\" is not as expected: 2 of 3 elements differ; the first, [1] is 2.5, not 2; the worst, "

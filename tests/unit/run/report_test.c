@@ -306,16 +306,16 @@ START_TEST(a_mismatch_as_json) {
                                                 .different_count = 3,
                                                 .first_index = 1,
                                                 .worst_index = 2,
-                                                .first_got = 1.5,
-                                                .first_want = 2,
-                                                .worst_got = (double)NAN,
-                                                .worst_want = -1e300,
+                                                .first_got = {.is_real = true, .real = 1.5},
+                                                .first_want = {.magnitude = UINT64_MAX},
+                                                .worst_got = {.is_real = true, .real = (double)NAN},
+                                                .worst_want = {.is_real = true, .real = -1e300},
                                                 .largest_difference = (double)NAN};
   struct gr_text text = show(gr_report_show_json);
   ck_assert(is_json(text.bytes));
   ck_assert_ptr_nonnull(strstr(text.bytes,
                                "{\"buffer\": \"y\", \"met\": false, \"different\": 3, \"largest_difference\": null, "
-                               "\"first\": {\"index\": 1, \"got\": 1.5, \"want\": 2}, "
+                               "\"first\": {\"index\": 1, \"got\": 1.5, \"want\": 18446744073709551615}, "
                                "\"worst\": {\"index\": 2, \"got\": null, \"want\": -1e"));
   gr_text_release(&text);
   gr_report_release(&report);
