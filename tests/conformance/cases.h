@@ -28,11 +28,12 @@ struct call {
   struct call_argument arguments[GR_KERNEL_ARGUMENT_MAX];
 };
 
-/* Runs a call; a failure to run it is the target's to report. */
+/* Runs calls that have nothing to do with one another, in any order or at once: making one ready may take a tenth of a
+ * second, many at once hardly more. A failure to run them is the target's to report. */
 struct target {
   const char *name;
   void *context;
-  void (*run)(void *context, const struct call *call);
+  void (*run)(void *context, const struct call *calls, uint32_t call_count);
 };
 
 struct conformance_case {

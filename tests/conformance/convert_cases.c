@@ -81,27 +81,37 @@ static bool is_same(long double got, long double want) {
 
 /* --- Calls --- */
 
-static void run_convert(const struct target *target, enum gr_type from, enum gr_type to, void *x, uint64_t count,
-                        double scale, uint64_t offset) {
-  struct call call = {.kernel = "convert"};
+static void add_convert(struct call *call, enum gr_type from, enum gr_type to, void *x, uint64_t count, double scale,
+                        uint64_t offset) {
   void *out = allocate(count * gr_type_size(to));
+  *call = (struct call){.kernel = "convert"};
   fill_garbage(to, out, count);
-  uint32_t index = add_vector(&call, from, x, count);
-  call.arguments[index].offset = offset;
-  add_vector(&call, to, out, count);
-  add_real(&call, scale);
-  target->run(target->context, &call);
-  for (uint64_t i = 0; i < count; i++) {
-    long double value = value_at(from, x, i);
+  call->arguments[add_vector(call, from, x, count)].offset = offset;
+  add_vector(call, to, out, count);
+  add_real(call, scale);
+}
+
+/* Judges a call, and frees its output. */
+static void compare(const struct target *target, const struct call *call) {
+  const struct call_argument *x = &call->arguments[0], *out = &call->arguments[1];
+  const double scale = call->arguments[2].real;
+  for (uint64_t i = 0; i < x->shape[0]; i++) {
+    long double value = value_at(x->type, x->data, i);
     /* The product is an f64's; without a factor there is none, and 64-bit integers stay whole. */
     if (scale != 1) value = (double)value * scale;
-    long double want = as(to, value), got = value_at(to, out, i);
+    long double want = as(out->type, value), got = value_at(out->type, out->data, i);
     /* An integer has no negative zero. */
-    if (!gr_type_is_float(to)) want += 0.0L;
-    ck_assert_msg(is_same(got, want), "%s: convert %s to %s times %g: element %" PRIu64 ", %.21Lg, became %.21Lg, not %.21Lg",
-                  target->name, gr_type_name(from), gr_type_name(to), scale, i, value_at(from, x, i), got, want);
+    if (!gr_type_is_float(out->type)) want += 0.0L;
+    ck_assert_msg(is_same(got, want),
+                  "%s: convert %s to %s times %g: element %" PRIu64 ", %.21Lg, became %.21Lg, not %.21Lg", target->name,
+                  gr_type_name(x->type), gr_type_name(out->type), scale, i, value_at(x->type, x->data, i), got, want);
   }
-  free(out);
+  free(out->data);
+}
+
+static void run_converts(const struct target *target, const struct call *calls, uint32_t call_count) {
+  target->run(target->context, calls, call_count);
+  for (uint32_t i = 0; i < call_count; i++) compare(target, &calls[i]);
 }
 
 /* Random bits: of a float, all exponents. */
@@ -128,10 +138,13 @@ void case_convert_all_types(const struct target *target) {
     void *x = allocate(COUNT * sizeof(uint64_t));
     fill_bits(&randomness, (enum gr_type)from, x, COUNT);
     fill_near_integers(&randomness, (enum gr_type)from, x, COUNT);
-    for (uint32_t to = 0; to < GR_TYPE_COUNT; to++)
-      run_convert(target, (enum gr_type)from, (enum gr_type)to, x, COUNT, scales[(from + to) % 3], 0);
-    for (uint32_t to = 0; to < GR_TYPE_COUNT; to++)
-      run_convert(target, (enum gr_type)from, (enum gr_type)to, x, COUNT, scales[(from + to + 1) % 3], to % 2);
+    struct call calls[2 * GR_TYPE_COUNT];
+    for (uint32_t to = 0; to < GR_TYPE_COUNT; to++) {
+      add_convert(&calls[2 * to], (enum gr_type)from, (enum gr_type)to, x, COUNT, scales[(from + to) % 3], 0);
+      add_convert(&calls[2 * to + 1], (enum gr_type)from, (enum gr_type)to, x, COUNT, scales[(from + to + 1) % 3],
+                  to % 2);
+    }
+    run_converts(target, calls, 2 * GR_TYPE_COUNT);
     free(x);
   }
 }
@@ -141,14 +154,18 @@ void case_convert_sizes(const struct target *target) {
   static const enum gr_type pairs[][2] = {{GR_TYPE_U8, GR_TYPE_F32},  {GR_TYPE_F32, GR_TYPE_U8},
                                           {GR_TYPE_I64, GR_TYPE_U8},  {GR_TYPE_U8, GR_TYPE_U8},
                                           {GR_TYPE_F64, GR_TYPE_F16}, {GR_TYPE_BF16, GR_TYPE_F64}};
-  for (uint32_t pair = 0; pair < sizeof pairs / sizeof pairs[0]; pair++)
-    for (uint32_t size = 0; size < sizeof sizes / sizeof sizes[0]; size++) {
+  enum { SIZE_COUNT = sizeof sizes / sizeof sizes[0] };
+  for (uint32_t pair = 0; pair < sizeof pairs / sizeof pairs[0]; pair++) {
+    struct call calls[SIZE_COUNT];
+    for (uint32_t size = 0; size < SIZE_COUNT; size++) {
       struct randomness randomness = {size};
       void *x = allocate(sizes[size] * gr_type_size(pairs[pair][0]));
       fill_bits(&randomness, pairs[pair][0], x, sizes[size]);
-      run_convert(target, pairs[pair][0], pairs[pair][1], x, sizes[size], pair % 2 == 0 ? 0.25 : 1, size % 3);
-      free(x);
+      add_convert(&calls[size], pairs[pair][0], pairs[pair][1], x, sizes[size], pair % 2 == 0 ? 0.25 : 1, size % 3);
     }
+    run_converts(target, calls, SIZE_COUNT);
+    for (uint32_t size = 0; size < SIZE_COUNT; size++) free(calls[size].arguments[0].data);
+  }
 }
 
 /* Ties, the last values inside and the first outside, and 64-bit integers that f64 does not hold. */
@@ -163,8 +180,10 @@ void case_convert_edges(const struct target *target) {
   int64_t integers[] = {INT64_MAX, INT64_MIN, INT64_MAX - 1, (INT64_C(1) << 53) + 1, -(INT64_C(1) << 53) - 1,
                         (INT64_C(1) << 24) + 1, (INT64_C(1) << 61) + (INT64_C(1) << 37) + 1, 0, -1, 256};
   for (uint32_t to = 0; to < GR_TYPE_COUNT; to++) {
-    run_convert(target, GR_TYPE_F64, (enum gr_type)to, reals, sizeof reals / sizeof reals[0], 1, 0);
-    run_convert(target, GR_TYPE_I64, (enum gr_type)to, integers, sizeof integers / sizeof integers[0], 1, 0);
-    run_convert(target, GR_TYPE_U64, (enum gr_type)to, integers, sizeof integers / sizeof integers[0], 1, 0);
+    struct call calls[3];
+    add_convert(&calls[0], GR_TYPE_F64, (enum gr_type)to, reals, sizeof reals / sizeof reals[0], 1, 0);
+    add_convert(&calls[1], GR_TYPE_I64, (enum gr_type)to, integers, sizeof integers / sizeof integers[0], 1, 0);
+    add_convert(&calls[2], GR_TYPE_U64, (enum gr_type)to, integers, sizeof integers / sizeof integers[0], 1, 0);
+    run_converts(target, calls, 3);
   }
 }

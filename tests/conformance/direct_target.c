@@ -33,8 +33,7 @@ void call_frame(const struct call *call, struct gr_kernel_frame *frame) {
   }
 }
 
-static void run(void *context, const struct call *call) {
-  (void)context;
+static void run_call_directly(const struct call *call) {
   const struct gr_kernel *kernel = gr_catalogue_find(gr_builtin_catalogue(), call->kernel, strlen(call->kernel));
   ck_assert_msg(kernel != NULL, "there is no kernel '%s'", call->kernel);
   ck_assert_uint_eq(kernel->parameter_count, call->argument_count);
@@ -48,6 +47,11 @@ static void run(void *context, const struct call *call) {
   struct gr_kernel_frame frame;
   call_frame(call, &frame);
   for (uint32_t replay = 0; replay < (call->repeat > 0 ? call->repeat : 1); replay++) kernel->host(kernel, &frame);
+}
+
+static void run(void *context, const struct call *calls, uint32_t call_count) {
+  (void)context;
+  for (uint32_t i = 0; i < call_count; i++) run_call_directly(&calls[i]);
 }
 
 const struct target direct_target = {.name = "host function", .run = run};

@@ -1,7 +1,9 @@
 /* Kernels that compute each element from the same element of their inputs. */
+#include <check.h>
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tests/conformance/support.h"
 
@@ -74,52 +76,79 @@ static bool is_overflow(enum gr_type type, double got, double want, double toler
   return isinf(got) && got * want > 0 && fabs(want) >= largest - tolerance;
 }
 
-/* The values that the kernel sees in its inputs, whatever lies on top of what. */
-static void compare(const struct target *target, const struct call *call, const struct row *row, enum gr_type type,
-                    void *const *inputs, const void *got, uint64_t count) {
+/* One call of a batch, and what is needed to judge it. */
+struct trial {
+  const struct row *row;
+  enum gr_type type;
+  uint64_t count;
+  void *inputs[INPUT_MAX]; /* the values that the kernel sees, whatever lies on top of what */
+  void *out;
+};
+
+struct batch {
+  uint32_t count;
+  struct call calls[BATCH_MAX];
+  struct trial trials[BATCH_MAX];
+};
+
+static void compare(const struct target *target, const struct call *call, const struct trial *trial) {
+  const struct row *row = trial->row;
+  const enum gr_type type = trial->type;
   double s[2] = {rounded_to(type, scalars[0]), rounded_to(type, scalars[1])};
-  for (uint64_t i = 0; i < count; i++) {
+  for (uint64_t i = 0; i < trial->count; i++) {
     double x[INPUT_MAX] = {0};
-    for (uint32_t k = 0; k < row->inputs; k++) x[k] = real_at(type, inputs[k], i);
-    double want = row->compute(type, x, s);
+    for (uint32_t k = 0; k < row->inputs; k++) x[k] = real_at(type, trial->inputs[k], i);
+    double want = row->compute(type, x, s), got = real_at(type, trial->out, i);
     /* Below the smallest normal number a unit no longer shrinks. */
     double tolerance = row->units * (2 * epsilon_of(type) * fabs(want) + (type == GR_TYPE_F64 ? 0x1p-1074 : 0x1p-149));
-    if (row->units > 0 && is_overflow(type, real_at(type, got, i), want, tolerance)) continue;
-    expect_close(target, call, i, real_at(type, got, i), want, tolerance);
+    if (row->units > 0 && is_overflow(type, got, want, tolerance)) continue;
+    expect_close(target, call, i, got, want, tolerance);
   }
 }
 
-static void run_row(const struct target *target, const struct row *row, enum gr_type type, uint64_t count,
-                    struct layout layout, bool specials) {
-  struct randomness randomness = {count * 31 + type};
-  struct call call = {.kernel = row->name};
-  void *inputs[INPUT_MAX] = {NULL};
-  const uint64_t bytes = count * gr_type_size(type);
-  for (uint32_t s = 0; s < row->scalars; s++) add_real(&call, scalars[s]);
-  for (uint32_t i = 0; i < row->inputs; i++) {
-    inputs[i] = allocate(bytes);
-    fill_random(&randomness, type, inputs[i], count, -2, 2);
-    if (specials) strew_specials(&randomness, type, inputs[i], count);
-    if (!row->updates || i + 1 < row->inputs) {
-      uint32_t index = add_vector(&call, type, inputs[i], count);
-      call.arguments[index].offset = i * layout.offset;
-    }
+static void run_batch(const struct target *target, struct batch *batch) {
+  if (batch->count > 0) target->run(target->context, batch->calls, batch->count);
+  for (uint32_t i = 0; i < batch->count; i++) {
+    struct trial *trial = &batch->trials[i];
+    compare(target, &batch->calls[i], trial);
+    for (uint32_t k = 0; k < trial->row->inputs; k++) free(trial->inputs[k]);
+    free(trial->out);
   }
-  void *out = allocate(bytes);
-  uint32_t index = add_vector(&call, type, out, count);
-  call.arguments[index].offset = layout.offset;
+  batch->count = 0;
+}
+
+/* Lays the arguments out as `layout` says, the output over garbage or over what it shares. */
+static void add_arguments(struct call *call, struct trial *trial, struct layout layout) {
+  const struct row *row = trial->row;
+  for (uint32_t s = 0; s < row->scalars; s++) add_real(call, scalars[s]);
+  for (uint32_t i = 0; i < row->inputs; i++)
+    if (!row->updates || i + 1 < row->inputs)
+      call->arguments[add_vector(call, trial->type, trial->inputs[i], trial->count)].offset = i * layout.offset;
+  struct call_argument *out = &call->arguments[add_vector(call, trial->type, trial->out, trial->count)];
+  out->offset = layout.offset;
+  const void *before = row->updates ? trial->inputs[row->inputs - 1] : NULL;
   if (layout.shared > 0) {
-    call.arguments[index].shares = row->scalars + layout.shared;
-    call.arguments[index].offset = call.arguments[row->scalars + layout.shared - 1].offset;
+    out->shares = row->scalars + layout.shared;
+    before = trial->inputs[layout.shared - 1];
   }
-  const void *before = row->updates ? inputs[row->inputs - 1] : layout.shared > 0 ? inputs[layout.shared - 1] : NULL;
-  if (before == NULL) fill_garbage(type, out, count);
-  else
-    for (uint64_t i = 0; i < count; i++) set_real(type, out, i, real_at(type, before, i));
-  target->run(target->context, &call);
-  compare(target, &call, row, type, inputs, out, count);
-  for (uint32_t i = 0; i < row->inputs; i++) free(inputs[i]);
-  free(out);
+  if (before == NULL) fill_garbage(trial->type, trial->out, trial->count);
+  else if (trial->count > 0) memcpy(trial->out, before, trial->count * gr_type_size(trial->type));
+}
+
+static void add_trial(struct batch *batch, const struct row *row, enum gr_type type, uint64_t count,
+                      struct layout layout, bool specials) {
+  ck_assert_uint_lt(batch->count, BATCH_MAX);
+  struct randomness randomness = {count * 31 + type};
+  struct trial *trial = &batch->trials[batch->count];
+  struct call *call = &batch->calls[batch->count++];
+  *trial = (struct trial){.row = row, .type = type, .count = count, .out = allocate(count * gr_type_size(type))};
+  *call = (struct call){.kernel = row->name};
+  for (uint32_t i = 0; i < row->inputs; i++) {
+    trial->inputs[i] = allocate(count * gr_type_size(type));
+    fill_random(&randomness, type, trial->inputs[i], count, -2, 2);
+    if (specials) strew_specials(&randomness, type, trial->inputs[i], count);
+  }
+  add_arguments(call, trial, layout);
 }
 
 /* Nothing, single ones, around a vector, around a block, several blocks of every size that launches use. */
@@ -127,14 +156,17 @@ static const uint64_t sizes[] = {0, 1, 3, 4, 63, 1023, 1025, 4099, 70001, (1 << 
 enum { SIZE_COUNT = sizeof sizes / sizeof sizes[0] };
 
 static void run_rows(const struct target *target, const struct row *rows, uint32_t row_count) {
-  for (uint32_t row = 0; row < row_count; row++)
+  static struct batch batch;
+  for (uint32_t row = 0; row < row_count; row++) {
     for (uint32_t t = 0; t < 2; t++) {
-      run_row(target, &rows[row], real_types[t], 2500, (struct layout){0, 0}, true);
+      add_trial(&batch, &rows[row], real_types[t], 2500, (struct layout){0, 0}, true);
       /* All sizes for one kernel with each number of inputs, the others with one size of each kind. */
       for (uint32_t size = 0; size < SIZE_COUNT; size++)
         if (row % 5 == 0 || size % 4 == row % 4)
-          run_row(target, &rows[row], real_types[t], sizes[size], (struct layout){0, 0}, false);
+          add_trial(&batch, &rows[row], real_types[t], sizes[size], (struct layout){0, 0}, false);
     }
+    run_batch(target, &batch);
+  }
 }
 
 void case_exact_elementwise(const struct target *target) { run_rows(target, exact_rows, EXACT_COUNT); }
@@ -142,19 +174,24 @@ void case_exact_elementwise(const struct target *target) { run_rows(target, exac
 void case_rounded_elementwise(const struct target *target) { run_rows(target, rounded_rows, ROUNDED_COUNT); }
 
 void case_elementwise_sharing(const struct target *target) {
-  for (uint32_t row = 0; row < EXACT_COUNT; row++)
-    for (uint32_t shared = 1; shared <= exact_rows[row].inputs; shared++)
-      if (!exact_rows[row].updates)
-        for (uint32_t t = 0; t < 2; t++)
-          run_row(target, &exact_rows[row], real_types[t], 5003, (struct layout){shared % 2, shared}, true);
+  static struct batch batch;
+  for (uint32_t row = 0; row < EXACT_COUNT; row++) {
+    for (uint32_t shared = 1; shared <= exact_rows[row].inputs && !exact_rows[row].updates; shared++)
+      for (uint32_t t = 0; t < 2; t++)
+        add_trial(&batch, &exact_rows[row], real_types[t], 5003, (struct layout){shared % 2, shared}, true);
+    run_batch(target, &batch);
+  }
 }
 
 void case_elementwise_slices(const struct target *target) {
-  for (uint32_t row = 0; row < EXACT_COUNT; row++)
+  static struct batch batch;
+  for (uint32_t row = 0; row < EXACT_COUNT; row++) {
     for (uint32_t t = 0; t < 2; t++) {
-      run_row(target, &exact_rows[row], real_types[t], 9001, (struct layout){1, 0}, true);
-      if (row % 4 == 0) run_row(target, &exact_rows[row], real_types[t], (1 << 20) + 7, (struct layout){3, 0}, false);
+      add_trial(&batch, &exact_rows[row], real_types[t], 9001, (struct layout){1, 0}, true);
+      if (row % 4 == 0) add_trial(&batch, &exact_rows[row], real_types[t], (1 << 20) + 7, (struct layout){3, 0}, false);
     }
+    run_batch(target, &batch);
+  }
 }
 
 /* --- rescale and div_scalar --- */
@@ -180,14 +217,14 @@ static void run_with_one(const struct target *target, enum gr_type type, uint64_
   add_vector(&rescale, type, &one[1], 1);
   add_vector(&rescale, type, out, count);
   fill_garbage(type, out, count);
-  target->run(target->context, &rescale);
+  run_call(target, &rescale);
   for (uint64_t i = 0; i < count; i++)
     expect_close(target, &rescale, i, real_at(type, out, i), rescaled(type, real_at(type, x, i), lo, hi), 0);
   add_vector(&div_scalar, type, x, count);
   add_vector(&div_scalar, type, &one[1], 1);
   add_vector(&div_scalar, type, out, count);
   fill_garbage(type, out, count);
-  target->run(target->context, &div_scalar);
+  run_call(target, &div_scalar);
   for (uint64_t i = 0; i < count; i++)
     expect_close(target, &div_scalar, i, real_at(type, out, i), R(real_at(type, x, i) / hi), 0);
   free(x);

@@ -12,7 +12,7 @@
 /* --- Text of a pipeline --- */
 
 struct text {
-  char bytes[4096];
+  char bytes[32768];
   size_t length;
 };
 
@@ -30,79 +30,95 @@ static bool owns_buffer(const struct call_argument *argument) {
 }
 
 /* The buffer begins `offset` elements or rows before the argument. */
-static void add_buffer(struct text *text, uint32_t index, const struct call_argument *argument) {
-  add(text, "  b%" PRIu32 ": {type: %s, shape: [", index, gr_type_name(argument->type));
+static void add_buffer(struct text *text, uint32_t call, uint32_t index, const struct call_argument *argument) {
+  add(text, "  c%" PRIu32 "b%" PRIu32 ": {type: %s, shape: [", call, index, gr_type_name(argument->type));
   for (uint32_t k = 0; k < argument->rank; k++)
     add(text, "%s%" PRIu64, k > 0 ? ", " : "", argument->shape[k] + (k == 0 ? argument->offset : 0));
   add(text, "]}\n");
 }
 
-static void add_reference(struct text *text, const struct call *call, uint32_t index) {
-  const struct call_argument *argument = &call->arguments[index];
+static void add_reference(struct text *text, const struct call *calls, uint32_t call, uint32_t index) {
+  const struct call_argument *argument = &calls[call].arguments[index];
   if (argument->shares > 0) {
-    add_reference(text, call, argument->shares - 1);
+    add_reference(text, calls, call, argument->shares - 1);
     return;
   }
-  if (argument->offset == 0) add(text, "b%" PRIu32, index);
+  if (argument->offset == 0) add(text, "c%" PRIu32 "b%" PRIu32, call, index);
   else
-    add(text, "\"b%" PRIu32 "[%" PRIu64 ":%s]\"", index, argument->offset, argument->rank > 1 ? ", :" : "");
+    add(text, "\"c%" PRIu32 "b%" PRIu32 "[%" PRIu64 ":%s]\"", call, index, argument->offset,
+        argument->rank > 1 ? ", :" : "");
 }
 
-static void add_pipeline(struct text *text, const struct call *call, const struct gr_kernel *kernel) {
-  bool has_buffer = false;
-  add(text, "graphrun: 1\n");
-  for (uint32_t i = 0; i < call->argument_count; i++) {
-    if (!owns_buffer(&call->arguments[i])) continue;
-    if (!has_buffer) add(text, "buffers:\n");
-    has_buffer = true;
-    add_buffer(text, i, &call->arguments[i]);
-  }
-  add(text, "nodes:\n  - {id: call, kernel: %s, args: {", call->kernel);
-  for (uint32_t i = 0; i < call->argument_count; i++) {
+static void add_node(struct text *text, const struct call *calls, uint32_t call, const struct gr_kernel *kernel) {
+  add(text, "  - {id: call%" PRIu32 ", kernel: %s, args: {", call, kernel->name);
+  for (uint32_t i = 0; i < kernel->parameter_count; i++) {
+    const struct call_argument *argument = &calls[call].arguments[i];
     add(text, "%s%s: ", i > 0 ? ", " : "", kernel->parameters[i].name);
-    if (call->arguments[i].kind == GR_PARAMETER_REAL) add(text, "%.17g", call->arguments[i].real);
-    else if (call->arguments[i].kind == GR_PARAMETER_INTEGER) add(text, "%" PRId64, call->arguments[i].integer);
-    else add_reference(text, call, i);
+    if (argument->kind == GR_PARAMETER_REAL) add(text, "%.17g", argument->real);
+    else if (argument->kind == GR_PARAMETER_INTEGER) add(text, "%" PRId64, argument->integer);
+    else add_reference(text, calls, call, i);
   }
   add(text, "}}\n");
+}
+
+static const struct gr_kernel *kernel_of(const struct call *call) {
+  const struct gr_kernel *kernel = gr_catalogue_find(gr_builtin_catalogue(), call->kernel, strlen(call->kernel));
+  ck_assert_msg(kernel != NULL && kernel->parameter_count == call->argument_count, "no such kernel: %s", call->kernel);
+  return kernel;
+}
+
+static void add_pipeline(struct text *text, const struct call *calls, uint32_t call_count) {
+  bool has_buffer = false;
+  add(text, "graphrun: 1\n");
+  for (uint32_t call = 0; call < call_count; call++)
+    for (uint32_t i = 0; i < calls[call].argument_count; i++) {
+      if (!owns_buffer(&calls[call].arguments[i])) continue;
+      if (!has_buffer) add(text, "buffers:\n");
+      has_buffer = true;
+      add_buffer(text, call, i, &calls[call].arguments[i]);
+    }
+  add(text, "nodes:\n");
+  for (uint32_t call = 0; call < call_count; call++) add_node(text, calls, call, kernel_of(&calls[call]));
 }
 
 /* --- Bytes of arguments --- */
 
 struct range {
-  char name[16];
+  char name[32];
   uint64_t offset_bytes, size_bytes;
 };
 
-static struct range range_of(const struct call *call, uint32_t index) {
-  const struct call_argument *argument = &call->arguments[index];
-  const struct call_argument *owner = argument->shares > 0 ? &call->arguments[argument->shares - 1] : argument;
+static struct range range_of(const struct call *calls, uint32_t call, uint32_t index) {
+  const struct call_argument *argument = &calls[call].arguments[index], *owner = argument;
+  if (argument->shares > 0) owner = &calls[call].arguments[argument->shares - 1];
   struct range range = {.size_bytes = gr_type_size(argument->type), .offset_bytes = gr_type_size(argument->type)};
   for (uint32_t k = 0; k < argument->rank; k++) range.size_bytes *= argument->shape[k];
   range.offset_bytes *= owner->offset * (owner->rank > 1 ? owner->shape[1] : 1);
-  (void)snprintf(range.name, sizeof range.name, "b%" PRIu32, (uint32_t)(owner - call->arguments));
+  (void)snprintf(range.name, sizeof range.name, "c%" PRIu32 "b%" PRIu32, call,
+                 (uint32_t)(owner - calls[call].arguments));
   return range;
 }
 
-static void write_arguments(struct gr_graph *graph, const struct call *call) {
+static void write_arguments(struct gr_graph *graph, const struct call *calls, uint32_t call) {
   struct gr_error error;
-  for (uint32_t i = 0; i < call->argument_count; i++) {
-    if (call->arguments[i].kind != GR_PARAMETER_BUFFER) continue;
-    struct range range = range_of(call, i);
+  for (uint32_t i = 0; i < calls[call].argument_count; i++) {
+    const struct call_argument *argument = &calls[call].arguments[i];
+    if (argument->kind != GR_PARAMETER_BUFFER) continue;
+    struct range range = range_of(calls, call, i);
     if (range.size_bytes > 0)
-      EXPECT_OK(gr_graph_write(graph, range.name, range.offset_bytes, call->arguments[i].data, range.size_bytes, &error),
-                error);
+      EXPECT_OK(gr_graph_write(graph, range.name, range.offset_bytes, argument->data, range.size_bytes, &error), error);
   }
 }
 
-static void read_arguments(struct gr_graph *graph, const struct call *call, const struct gr_kernel *kernel) {
+static void read_arguments(struct gr_graph *graph, const struct call *calls, uint32_t call) {
+  const struct gr_kernel *kernel = kernel_of(&calls[call]);
   struct gr_error error;
-  for (uint32_t i = 0; i < call->argument_count; i++) {
-    if (call->arguments[i].kind != GR_PARAMETER_BUFFER || (kernel->parameters[i].access & GR_ACCESS_WRITE) == 0) continue;
-    struct range range = range_of(call, i);
+  for (uint32_t i = 0; i < calls[call].argument_count; i++) {
+    const struct call_argument *argument = &calls[call].arguments[i];
+    if ((kernel->parameters[i].access & GR_ACCESS_WRITE) == 0) continue;
+    struct range range = range_of(calls, call, i);
     if (range.size_bytes > 0)
-      EXPECT_OK(gr_graph_read(graph, range.name, range.offset_bytes, call->arguments[i].data, range.size_bytes, &error),
-                error);
+      EXPECT_OK(gr_graph_read(graph, range.name, range.offset_bytes, argument->data, range.size_bytes, &error), error);
   }
 }
 
@@ -125,23 +141,24 @@ static void replay(struct gr_graph *graph, uint32_t repeat) {
   EXPECT_OK(gr_graph_run(graph, &options, &error), error);
 }
 
-static void run_call(void *context, const struct call *call) {
+/* All calls are nodes of one pipeline, with no edge between them. */
+static void run_calls(void *context, const struct call *calls, uint32_t call_count) {
   const struct engine_target *target = context;
-  const struct gr_kernel *kernel = gr_catalogue_find(gr_builtin_catalogue(), call->kernel, strlen(call->kernel));
-  ck_assert_msg(kernel != NULL && kernel->parameter_count == call->argument_count, "no such kernel: %s", call->kernel);
   struct text text = {.length = 0};
-  add_pipeline(&text, call, kernel);
+  add_pipeline(&text, calls, call_count);
+  for (uint32_t call = 1; call < call_count; call++)
+    ck_assert_msg(calls[call].repeat == calls[0].repeat, "a batch of calls that are not repeated alike");
   struct gr_graph *graph = build(target, &text);
-  write_arguments(graph, call);
-  replay(graph, call->repeat);
-  read_arguments(graph, call, kernel);
+  for (uint32_t call = 0; call < call_count; call++) write_arguments(graph, calls, call);
+  replay(graph, calls[0].repeat);
+  for (uint32_t call = 0; call < call_count; call++) read_arguments(graph, calls, call);
   ck_assert_int_eq(gr_graph_destroy(graph), GR_OK);
 }
 
 void engine_target_init(struct engine_target *target, const char *backend) {
   struct gr_error error;
   struct gr_engine_options options = {.struct_size = sizeof options, .catalogue = gr_builtin_catalogue()};
-  *target = (struct engine_target){.target = {.name = backend, .context = target, .run = run_call}, .backend = backend};
+  *target = (struct engine_target){.target = {.name = backend, .context = target, .run = run_calls}, .backend = backend};
   EXPECT_OK(gr_engine_create(&options, &target->engine, &error), error);
 }
 

@@ -51,7 +51,7 @@ static void run_gemm(const struct target *target, enum gr_type type, const struc
   add_matrix(&call, type, b, p->inner, p->columns);
   add_real(&call, p->beta);
   add_matrix(&call, type, c, p->rows, p->columns);
-  target->run(target->context, &call);
+  run_call(target, &call);
   expect_product(target, &call, p, type, before, c);
   free(a);
   free(b);
@@ -91,7 +91,7 @@ static void run_transpose(const struct target *target, enum gr_type type, uint64
   struct call call = {.kernel = "transpose"};
   call.arguments[add_matrix(&call, type, x, rows, columns)].offset = offset;
   add_matrix(&call, type, out, columns, rows);
-  target->run(target->context, &call);
+  run_call(target, &call);
   for (uint64_t i = 0; i < count; i++)
     expect_close(target, &call, i, real_at(type, out, i), (double)(i % rows * columns + i / rows), 0);
   free(x);
@@ -148,7 +148,7 @@ static void call_spmv(const struct target *target, struct call *call, const stru
   add_vector(call, type, a->values, a->count);
   add_vector(call, type, x, a->columns);
   add_vector(call, type, y, a->rows);
-  target->run(target->context, call);
+  run_call(target, call);
 }
 
 static void run_spmv(const struct target *target, enum gr_type type, uint64_t rows, uint64_t columns, uint64_t average) {

@@ -45,7 +45,7 @@ static void run_conv2d(const struct target *target, enum gr_type type, const str
   call.arguments[add_matrix(&call, type, x, w->rows, w->columns)].offset = offset;
   add_matrix(&call, type, weights, w->height, w->width);
   add_matrix(&call, type, out, w->rows, w->columns);
-  target->run(target->context, &call);
+  run_call(target, &call);
   for (uint64_t row = 0; row < w->rows; row++)
     for (uint64_t column = 0; column < w->columns; column++) expect_pixel(target, &call, w, type, row, column);
   free(x);
@@ -96,7 +96,7 @@ static void run_black_scholes(const struct target *target, enum gr_type type, ui
     fill_garbage(type, data[i], count);
     add_vector(&call, type, data[i], count);
   }
-  target->run(target->context, &call);
+  run_call(target, &call);
   for (uint64_t i = 0; i < count; i++) {
     double spot = real_at(type, data[0], i), strike = real_at(type, data[1], i);
     struct prices want = priced(spot, strike, real_at(type, data[2], i), rounded_to(type, rate),
@@ -133,7 +133,7 @@ void case_busy(const struct target *target) {
     struct call call = {.kernel = "busy", .repeat = 2};
     add_integer(&call, lengths[i]);
     double start = now();
-    target->run(target->context, &call);
+    run_call(target, &call);
     /* The two clocks need not agree to the last part in a thousand. */
     double least = 2 * 0.999e-9 * (double)lengths[i];
     ck_assert_msg(now() - start >= least, "%s: busy ended after %g s, before %g s", target->name, now() - start, least);

@@ -20,7 +20,7 @@ static void run_softmax(const struct target *target, struct call *call, enum gr_
   fill_garbage(type, out, rows * columns);
   add_matrix(call, type, x, rows, columns);
   add_matrix(call, type, out, rows, columns);
-  target->run(target->context, call);
+  run_call(target, call);
 }
 
 /* Of the error, the difference x - largest brings its own half unit, which the exponential multiplies. */
@@ -87,7 +87,7 @@ static void run_argmax(const struct target *target, enum gr_type type, void *x, 
   fill_garbage(GR_TYPE_I32, out, rows);
   add_matrix(&call, type, x, rows, columns);
   add_vector(&call, GR_TYPE_I32, out, rows);
-  target->run(target->context, &call);
+  run_call(target, &call);
   for (uint64_t row = 0; row < rows; row++)
     expect_close(target, &call, row, out[row], first_of_largest(type, x, row, columns), 0);
   free(out);
@@ -144,7 +144,7 @@ static void run_add_row(const struct target *target, enum gr_type type, uint64_t
   add_vector(&call, type, row, columns);
   call.arguments[add_matrix(&call, type, out, rows, columns)].offset = shares ? offset : 0;
   call.arguments[2].shares = shares ? 1 : 0;
-  target->run(target->context, &call);
+  run_call(target, &call);
   for (uint64_t i = 0; i < count; i++)
     expect_close(target, &call, i, real_at(type, out, i),
                  rounded_to(type, real_at(type, x, i) + real_at(type, row, i % columns)), 0);

@@ -30,6 +30,10 @@ uint32_t add_integer(struct call *call, int64_t value);
 uint32_t add_vector(struct call *call, enum gr_type type, void *data, uint64_t count);
 uint32_t add_matrix(struct call *call, enum gr_type type, void *data, uint64_t rows, uint64_t columns);
 
+void run_call(const struct target *target, const struct call *call);
+/* Calls of one batch. */
+enum { BATCH_MAX = 24 };
+
 /* NaN equals NaN, infinities and zeros equal themselves; else |got - want| <= tolerance. */
 bool is_close(double got, double want, double tolerance);
 /* Fails with all that a person needs. */
