@@ -69,17 +69,19 @@ int gr_cuda_blas_gemm(struct cuda_blas *blas, const struct gr_kernel_frame *fram
 /* ---- kernels (kernels.c) ---- */
 
 struct cuda_entry {
-  const char *name; /* the catalogue's */
+  const char *name; /* the library's */
   cudaKernel_t kernel;
+  const struct gr_kernel_image *image;
+  bool is_on_device;
 };
 
-/* Images are loaded when an entry is first looked for in them, and stay until the device is closed. */
+/* The catalogue's images, loaded when the first entry is looked for, until the device is closed. */
 struct cuda_kernels {
+  bool are_loaded;
   cudaLibrary_t *libraries; /* [image_count] */
-  uint32_t loaded_count;    /* the first so many images */
+  uint32_t loaded_count;
   struct cuda_entry *entries; /* by name */
   size_t entry_count;
-  size_t entry_capacity;
 };
 
 /* Finds an entry and makes sure that its code is on the device, since loading it later would break a capture. */

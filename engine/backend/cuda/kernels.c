@@ -1,37 +1,12 @@
 /* From the name of an entry to code on the device. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "engine/backend/cuda/cuda_internal.h"
 
-/* Where the entry is, or where it belongs. */
-static bool find_entry(const struct cuda_kernels *kernels, const char *name, size_t *index) {
-  size_t low = 0, high = kernels->entry_count;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    int order = strcmp(kernels->entries[middle].name, name);
-    if (order == 0) {
-      *index = middle;
-      return true;
-    }
-    if (order < 0) low = middle + 1;
-    else high = middle;
-  }
-  *index = low;
-  return false;
-}
-
-static enum gr_status remember(struct gr_device *device, size_t index, const char *name, cudaKernel_t kernel,
-                               struct gr_error *error) {
-  struct cuda_kernels *kernels = &device->kernels;
-  if (!gr_memory_grow(device->memory, &kernels->entries, kernels->entry_count, &kernels->entry_capacity,
-                      sizeof *kernels->entries)) {
-    return gr_cuda_no_memory(error, "kernels were looked for");
-  }
-  memmove(&kernels->entries[index + 1], &kernels->entries[index],
-          (kernels->entry_count - index) * sizeof *kernels->entries);
-  kernels->entries[index] = (struct cuda_entry){.name = name, .kernel = kernel};
-  kernels->entry_count++;
-  return GR_OK;
+static int compare_entries(const void *one, const void *other) {
+  const struct cuda_entry *a = one, *b = other;
+  return strcmp(a->name, b->name);
 }
 
 static enum gr_status image_failed(struct gr_device *device, const struct gr_kernel_image *image, cudaError_t code,
@@ -42,52 +17,83 @@ static enum gr_status image_failed(struct gr_device *device, const struct gr_ker
                         device->compute_minor);
 }
 
-static enum gr_status load_next(struct gr_device *device, struct gr_error *error) {
+/* The image's entries, unsorted, behind those that are known. Asking for a name that an image lacks would be an error to
+ * every tool that watches the program, so the images are asked for what they have. */
+static enum gr_status list_entries(struct gr_device *device, const struct gr_kernel_image *image, cudaLibrary_t library,
+                                   struct gr_error *error) {
   struct cuda_kernels *kernels = &device->kernels;
-  const struct gr_kernel_image *image = &device->catalogue->images[kernels->loaded_count];
-  if (!kernels->libraries) {
-    kernels->libraries =
-        gr_memory_allocate_zeroed(device->memory, device->catalogue->image_count, sizeof *kernels->libraries);
-    if (!kernels->libraries) return gr_cuda_no_memory(error, "kernels were loaded");
+  unsigned int count = 0;
+  cudaError_t code = cudaLibraryGetKernelCount(&count, library);
+  if (code != cudaSuccess) return image_failed(device, image, code, error);
+  if (count == 0) return GR_OK;
+  struct cuda_entry *grown =
+      gr_memory_resize(device->memory, kernels->entries, kernels->entry_count + count, sizeof *grown);
+  if (!grown) return gr_cuda_no_memory(error, "kernels were listed");
+  kernels->entries = grown;
+  cudaKernel_t *found = gr_memory_allocate_zeroed(device->memory, count, sizeof(cudaKernel_t));
+  if (!found) return gr_cuda_no_memory(error, "kernels were listed");
+  code = cudaLibraryEnumerateKernels(found, count, library);
+  for (unsigned int i = 0; i < count && code == cudaSuccess; i++) {
+    struct cuda_entry *entry = &kernels->entries[kernels->entry_count + i];
+    *entry = (struct cuda_entry){.kernel = found[i], .image = image};
+    code = cudaFuncGetName(&entry->name, (const void *)found[i]);
   }
+  gr_memory_release(device->memory, found);
+  if (code != cudaSuccess) return image_failed(device, image, code, error);
+  kernels->entry_count += count;
+  return GR_OK;
+}
+
+static enum gr_status load(struct gr_device *device, const struct gr_kernel_image *image, struct gr_error *error) {
+  struct cuda_kernels *kernels = &device->kernels;
   cudaLibrary_t library = NULL;
   cudaError_t code = cudaLibraryLoadData(&library, image->begin, NULL, NULL, 0, NULL, NULL, 0);
   if (code != cudaSuccess) return image_failed(device, image, code, error);
   kernels->libraries[kernels->loaded_count++] = library;
+  return list_entries(device, image, library, error);
+}
+
+static enum gr_status load_all(struct gr_device *device, struct gr_error *error) {
+  struct cuda_kernels *kernels = &device->kernels;
+  uint32_t image_count = device->catalogue ? device->catalogue->image_count : 0;
+  kernels->libraries = gr_memory_allocate_zeroed(device->memory, image_count, sizeof *kernels->libraries);
+  if (!kernels->libraries) return gr_cuda_no_memory(error, "kernels were loaded");
+  for (uint32_t i = 0; i < image_count; i++) {
+    GR_RETURN_IF_FAILED(load(device, &device->catalogue->images[i], error));
+  }
+  if (kernels->entry_count > 0) {
+    qsort(kernels->entries, kernels->entry_count, sizeof *kernels->entries, compare_entries);
+  }
+  kernels->are_loaded = true;
   return GR_OK;
 }
 
-/* Each entry is in one image; which, only a look tells. */
-static enum gr_status look_for(struct gr_device *device, const char *name, cudaKernel_t *kernel, uint32_t *image_index,
-                               struct gr_error *error) {
-  uint32_t image_count = device->catalogue ? device->catalogue->image_count : 0;
-  for (uint32_t i = 0; i < image_count; i++) {
-    if (i == device->kernels.loaded_count) GR_RETURN_IF_FAILED(load_next(device, error));
-    cudaError_t code = cudaLibraryGetKernel(kernel, device->kernels.libraries[i], name);
-    *image_index = i;
-    if (code == cudaSuccess) return GR_OK;
-    if (code != cudaErrorSymbolNotFound) return image_failed(device, &device->catalogue->images[i], code, error);
-  }
-  return gr_error_set(error, GR_ERR_NOT_SUPPORTED, "there is no device code for '%s' in this program (%u images)", name,
-                      image_count);
+/* The runtime loads code when it is first used: asking for what the code needs is a use. */
+static enum gr_status bring_to_device(struct gr_device *device, struct cuda_entry *entry, struct gr_error *error) {
+  struct cudaFuncAttributes attributes;
+  cudaError_t code = cudaFuncGetAttributes(&attributes, (const void *)entry->kernel);
+  if (code != cudaSuccess) return image_failed(device, entry->image, code, error);
+  entry->is_on_device = true;
+  return GR_OK;
 }
 
 enum gr_status gr_cuda_kernels_find(struct gr_device *device, const char *name, cudaKernel_t *kernel,
                                     struct gr_error *error) {
-  size_t index;
-  if (find_entry(&device->kernels, name, &index)) {
-    *kernel = device->kernels.entries[index].kernel;
-    return GR_OK;
+  struct cuda_kernels *kernels = &device->kernels;
+  if (!kernels->are_loaded) {
+    gr_cuda_kernels_release(device); /* what an earlier attempt has left */
+    GR_RETURN_IF_FAILED(load_all(device, error));
   }
-  uint32_t image_index = 0;
-  cudaKernel_t found = NULL;
-  GR_RETURN_IF_FAILED(look_for(device, name, &found, &image_index, error));
-  /* The runtime loads code when it is first used: asking for what the code needs is a use. */
-  struct cudaFuncAttributes attributes;
-  cudaError_t code = cudaFuncGetAttributes(&attributes, (const void *)found);
-  if (code != cudaSuccess) return image_failed(device, &device->catalogue->images[image_index], code, error);
-  GR_RETURN_IF_FAILED(remember(device, index, name, found, error));
-  *kernel = found;
+  struct cuda_entry wanted = {.name = name};
+  struct cuda_entry *found = NULL;
+  if (kernels->entry_count > 0) {
+    found = bsearch(&wanted, kernels->entries, kernels->entry_count, sizeof wanted, compare_entries);
+  }
+  if (!found) {
+    return gr_error_set(error, GR_ERR_NOT_SUPPORTED, "there is no device code for '%s' in this program", name);
+  }
+  if (!found->is_on_device) GR_RETURN_IF_FAILED(bring_to_device(device, found, error));
+  *kernel = found->kernel;
   return GR_OK;
 }
 

@@ -128,14 +128,15 @@ static uint64_t node_deadline(const struct gr_executable *executable, int64_t st
   return deadline_ns;
 }
 
-/* Short waits spin, so that a replay's end is seen at once; long ones leave the core to others. */
+/* Short waits spin, so that a replay's end is seen at once; long ones leave the core to others, and are at most a hundredth
+ * longer for it. */
 static void pause_for(uint64_t waited_ns) {
-  static const uint64_t spin_ns = 200000, longest_ns = 500000;
+  static const uint64_t spin_ns = 2000000, longest_ns = 500000;
   if (waited_ns < spin_ns) {
     (void)sched_yield();
     return;
   }
-  uint64_t nap_ns = waited_ns / 16 < longest_ns ? waited_ns / 16 : longest_ns;
+  uint64_t nap_ns = waited_ns / 128 < longest_ns ? waited_ns / 128 : longest_ns;
   struct timespec nap = {.tv_nsec = (long)nap_ns};
   (void)nanosleep(&nap, NULL);
 }
