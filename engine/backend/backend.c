@@ -57,7 +57,7 @@ enum gr_status gr_backend_verify(const struct gr_backend *backend, struct gr_err
   };
   for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
     if (members[i].is_there) continue;
-    return gr_error_set(error, GR_ERR_INTERNAL, "the back end %s lacks the member '%s'",
+    return gr_error_set(error, GR_ERR_INTERNAL, "the backend %s lacks the member '%s'",
                         backend->name ? backend->name : "without a name", members[i].name);
   }
   return GR_OK;

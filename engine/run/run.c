@@ -23,13 +23,23 @@ static void start_clock(struct gr_run *run) {
   }
 }
 
-static void tell_progress(struct gr_run *run, uint64_t done, uint64_t total) {
+static void tell_progress(struct gr_run *run) {
   const struct gr_run_settings *settings = run->settings;
-  if (!settings->progress) return;
+  if (!settings->progress || !run->is_told) return;
   uint64_t now_ns = gr_clock_now_ns();
   if (now_ns - run->told_ns < progress_interval_ns) return;
   run->told_ns = now_ns;
-  settings->progress(settings->progress_context, done, total);
+  struct gr_replay_times times; /* what was only launched is not done */
+  run->backend->times(run->executable, &times);
+  settings->progress(settings->progress_context, times.replays, settings->repeat);
+}
+
+/* What back ends ask while they wait, so that one long replay shows progress, too. */
+static bool is_cancelled(void *context) {
+  struct gr_run *run = context;
+  const struct gr_run_settings *settings = run->settings;
+  tell_progress(run);
+  return settings->cancelled && settings->cancelled(settings->cancelled_context);
 }
 
 /* Back ends look at both while they wait, but a replay that ends within its launch never makes them. */
@@ -40,20 +50,36 @@ static enum gr_status may_go_on(struct gr_run *run, uint64_t done, uint64_t tota
                       (unsigned long long)done, (unsigned long long)total);
 }
 
-/* `count` replays, one behind the other, and the wait for the last. */
-static enum gr_status replay(struct gr_run *run, uint64_t count, bool is_told) {
-  start_clock(run);
-  struct gr_wait_options options = {
-      .deadline_ns = run->deadline_ns,
-      .cancelled = run->settings->cancelled,
-      .context = run->settings->cancelled_context,
-  };
+static enum gr_status launch_all(struct gr_run *run, uint64_t count, const struct gr_wait_options *options) {
   for (uint64_t i = 0; i < count; i++) {
     GR_RETURN_IF_FAILED(may_go_on(run, i, count));
-    GR_RETURN_IF_FAILED(run->backend->launch(run->executable, &options, run->error));
-    if (is_told) tell_progress(run, i + 1, count);
+    run->has_launched = true;
+    GR_RETURN_IF_FAILED(run->backend->launch(run->executable, options, run->error));
+    tell_progress(run);
   }
-  return run->backend->wait(run->executable, &options, run->error);
+  return GR_OK;
+}
+
+/* `count` replays, one behind the other, and the wait for the last. */
+static enum gr_status replay(struct gr_run *run, uint64_t count) {
+  start_clock(run);
+  bool is_asked = run->settings->cancelled || run->settings->progress;
+  struct gr_wait_options options = {
+      .deadline_ns = run->deadline_ns,
+      .cancelled = is_asked ? is_cancelled : NULL,
+      .context = run,
+  };
+  enum gr_status status = launch_all(run, count, &options);
+  if (status == GR_OK) return run->backend->wait(run->executable, &options, run->error);
+  bool is_early_end = status == GR_ERR_TIMEOUT || status == GR_ERR_CANCELLED;
+  if (!is_early_end || !run->has_launched) return status;
+  /* The back end hears of it, too: what is in flight is broken off, its states stand still, and it knows best which
+   * nodes still run, or that one has failed. An end that it has told itself it tells again, or refuses to wait. */
+  struct gr_error cause = *run->error;
+  enum gr_status end = run->backend->wait(run->executable, &options, run->error);
+  if (end != GR_OK && end != GR_ERR_STATE) return end;
+  *run->error = cause;
+  return status;
 }
 
 /* ---- the stages ---- */
@@ -69,7 +95,7 @@ static enum gr_status apply_inputs(struct gr_run *run) {
 static enum gr_status warm_up(struct gr_run *run) {
   if (run->settings->warmup == 0) return GR_OK;
   uint64_t start_ns = gr_clock_now_ns();
-  enum gr_status status = replay(run, run->settings->warmup, false);
+  enum gr_status status = replay(run, run->settings->warmup);
   run->report->warmup_ns = gr_clock_now_ns() - start_ns;
   return status == GR_OK ? apply_inputs(run) : status;
 }
@@ -78,7 +104,8 @@ static enum gr_status replay_all(struct gr_run *run) {
   run->backend->reset_times(run->executable);
   uint64_t start_ns = gr_clock_now_ns();
   run->told_ns = start_ns;
-  enum gr_status status = replay(run, run->settings->repeat, true);
+  run->is_told = true;
+  enum gr_status status = replay(run, run->settings->repeat);
   run->report->replays_ns = gr_clock_now_ns() - start_ns;
   return status;
 }
@@ -92,9 +119,9 @@ static enum gr_status outputs(struct gr_run *run) {
   return status;
 }
 
-static void note_replays(struct gr_run *run, bool has_launched, bool is_warm) {
+static void note_replays(struct gr_run *run, bool is_warm) {
   struct gr_report *report = run->report;
-  if (has_launched) run->backend->states(run->executable, report->states);
+  if (run->has_launched) run->backend->states(run->executable, report->states);
   if (!is_warm) return;
   run->backend->times(run->executable, &report->times);
   report->replays_done = report->times.replays;
@@ -105,11 +132,12 @@ static enum gr_status walk(struct gr_run *run) {
   /* What can be known to fail fails before anything runs. */
   if (!run->settings->no_outputs) GR_RETURN_IF_FAILED(gr_run_check_outputs(run));
   GR_RETURN_IF_FAILED(apply_inputs(run));
+  run->backend->reset_times(run->executable); /* the states are those of this run, not of an earlier one */
   enum gr_status status = warm_up(run);
   bool is_warm = status == GR_OK;
   if (is_warm) status = replay_all(run);
   /* States and times are told whatever happened; and before the outputs, whose failures do not concern the nodes. */
-  note_replays(run, is_warm || run->settings->warmup > 0, is_warm);
+  note_replays(run, is_warm);
   return status == GR_OK ? outputs(run) : status;
 }
 

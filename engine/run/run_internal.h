@@ -106,7 +106,9 @@ struct gr_run {
   struct gr_error *error; /* never null */
   unsigned char *chunk;   /* GR_RUN_CHUNK_BYTES, between the caller's side and the buffers; a second one behind it */
   uint64_t deadline_ns;
-  uint64_t told_ns; /* when progress was told last */
+  bool has_launched;
+  bool is_told;     /* progress is, now */
+  uint64_t told_ns; /* when it was told last */
 };
 /* GR_ERR_CANCELLED when the caller wants to stop. */
 enum gr_status gr_run_ask(struct gr_run *run);

@@ -172,7 +172,7 @@ enum readiness engine_target_readiness(const char *backend, char *reason, size_t
   struct gr_engine_options options = {.struct_size = sizeof options, .catalogue = gr_builtin_catalogue()};
   struct gr_engine *engine = NULL;
   enum readiness readiness = TARGET_UNAVAILABLE;
-  (void)snprintf(reason, reason_bytes, "this build has no back end '%s'", backend);
+  (void)snprintf(reason, reason_bytes, "this build has no backend '%s'", backend);
   enum gr_status status = gr_engine_create(&options, &engine, &error);
   for (uint32_t i = 0; status == GR_OK && i < gr_backend_count(engine); i++) {
     struct gr_backend_info info;

@@ -5,7 +5,7 @@
 #include "engine/base/clock.h"
 
 static enum gr_status no_memory(struct gr_error *error) {
-  return gr_error_set(error, GR_ERR_NO_MEMORY, "out of host memory while the tasks of the host back end were made");
+  return gr_error_set(error, GR_ERR_NO_MEMORY, "out of host memory while the tasks of the host backend were made");
 }
 
 static void *aligned(struct gr_arena *arena, size_t count, size_t size_bytes, size_t alignment) {
@@ -25,6 +25,7 @@ static uint64_t region_bytes(const struct gr_plan *plan, enum gr_place place) {
 
 static enum gr_status no_room(const struct gr_plan *plan, uint64_t total_bytes, struct gr_error *error) {
   const struct gr_pipeline *pipeline = plan->pipeline;
+  if (pipeline->buffer_count == 0) return no_memory(error);
   uint32_t largest = 0;
   for (uint32_t i = 1; i < pipeline->buffer_count; i++) {
     if (plan->slots[i].size_bytes > plan->slots[largest].size_bytes) largest = i;

@@ -175,6 +175,7 @@ static void times(const struct gr_executable *executable, struct gr_replay_times
 static void reset_times(struct gr_executable *executable) {
   struct host_pool *pool = &executable->pool;
   executable->replays_before = atomic_load(&pool->completed);
+  executable->replay_before = atomic_load(&pool->replay);
   executable->launches = executable->launch_min_ns = executable->launch_max_ns = executable->launch_total_ns = 0;
   atomic_store(&pool->first_start_ns, 0);
   atomic_store(&pool->last_end_ns, 0);

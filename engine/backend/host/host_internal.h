@@ -277,6 +277,7 @@ struct gr_executable {
   struct gr_build_facts facts;
   uint64_t launches, launch_min_ns, launch_max_ns, launch_total_ns;
   uint64_t replays_before; /* completed when the times were reset */
+  uint32_t replay_before;  /* the pool's number then */
 };
 
 /* Fills a zeroed executable that has memory, plan and an initialised arena: buffers, tasks and queues, for that many

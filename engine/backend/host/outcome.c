@@ -3,9 +3,17 @@
 
 #include "engine/backend/host/host_internal.h"
 
+/* In the replay that runs or ran last. */
 static bool is_done(const struct host_pool *pool, uint32_t step) {
   uint32_t replay = atomic_load(&pool->replay);
   return replay != 0 && atomic_load(&pool->tasks[step].done_in) == replay;
+}
+
+/* In any replay since the times were reset. Numbers of replays wrap, so distances are compared. */
+static bool has_ended(const struct gr_executable *executable, uint32_t step) {
+  uint32_t replay = atomic_load(&executable->pool.replay);
+  uint32_t done_in = atomic_load(&executable->pool.tasks[step].done_in);
+  return done_in != 0 && replay - done_in < replay - executable->replay_before;
 }
 
 /* The step that a worker has started and not ended; HOST_NO_STEP where there is none. */
@@ -14,33 +22,37 @@ static uint32_t running_step(const struct host_pool *pool, uint32_t worker_index
   return running == 0 || is_done(pool, running - 1) ? HOST_NO_STEP : running - 1;
 }
 
-/* Steps that wait for one that was broken off will never run. */
-static void mark_skipped(const struct gr_plan *plan, enum gr_node_state *states) {
-  for (uint32_t step = 0; step < plan->step_count; step++) {
-    if (states[step] != GR_NODE_NOT_RUN) continue;
-    for (uint64_t i = plan->emitted_begin[step]; i < plan->emitted_begin[step + 1]; i++) {
-      enum gr_node_state before = states[plan->emitted[i]];
-      if (before == GR_NODE_TIMEOUT || before == GR_NODE_SKIPPED) states[step] = GR_NODE_SKIPPED;
-    }
+/* Steps that wait for one that was broken off will not run, whether they did in an earlier replay or not. */
+static bool is_skipped(const struct gr_plan *plan, uint32_t step, const enum gr_node_state *states) {
+  for (uint64_t i = plan->emitted_begin[step]; i < plan->emitted_begin[step + 1]; i++) {
+    enum gr_node_state before = states[plan->emitted[i]];
+    if (before == GR_NODE_TIMEOUT || before == GR_NODE_SKIPPED) return true;
+  }
+  return false;
+}
+
+static void mark_late(const struct host_pool *pool, enum gr_node_state *states) {
+  uint64_t halt = atomic_load(&pool->halt);
+  if (gr_host_halt_reason(halt) == HOST_HALT_STEP) states[gr_host_halt_step(halt)] = GR_NODE_TIMEOUT;
+  if (gr_host_halt_reason(halt) != HOST_HALT_DEADLINE) return;
+  for (uint32_t i = 0; i < pool->worker_count; i++) {
+    uint32_t step = running_step(pool, i);
+    if (step != HOST_NO_STEP) states[step] = GR_NODE_TIMEOUT;
   }
 }
 
+/* Steps ascend along edges, so those before a step are judged already. A step that a halt kept from running once more
+ * is what it was in the replay before. */
 void gr_host_executable_states(const struct gr_executable *executable, enum gr_node_state *states) {
   const struct gr_plan *plan = executable->plan;
   const struct host_pool *pool = &executable->pool;
+  for (uint32_t step = 0; step < plan->step_count; step++) states[step] = GR_NODE_NOT_RUN;
+  mark_late(pool, states);
   for (uint32_t step = 0; step < plan->step_count; step++) {
-    states[step] = !is_done(pool, step) ? GR_NODE_NOT_RUN : gr_plan_is_no_op(plan, step) ? GR_NODE_NO_OP : GR_NODE_OK;
+    if (states[step] == GR_NODE_TIMEOUT) continue;
+    if (!is_done(pool, step) && is_skipped(plan, step, states)) states[step] = GR_NODE_SKIPPED;
+    else if (has_ended(executable, step)) states[step] = gr_plan_is_no_op(plan, step) ? GR_NODE_NO_OP : GR_NODE_OK;
   }
-  uint64_t halt = atomic_load(&pool->halt);
-  enum host_halt reason = gr_host_halt_reason(halt);
-  if (reason == HOST_HALT_STEP) states[gr_host_halt_step(halt)] = GR_NODE_TIMEOUT;
-  if (reason == HOST_HALT_DEADLINE) {
-    for (uint32_t i = 0; i < pool->worker_count; i++) {
-      uint32_t step = running_step(pool, i);
-      if (step != HOST_NO_STEP) states[step] = GR_NODE_TIMEOUT;
-    }
-  }
-  if (reason != HOST_HALT_NONE) mark_skipped(plan, states);
 }
 
 static enum gr_status step_failure(const struct gr_executable *executable, uint32_t step, struct gr_error *error) {

@@ -152,7 +152,8 @@ static uint32_t release_successors(struct host_worker *worker, const struct host
 }
 
 static void start_watch(struct host_worker *worker, const struct host_task *task, uint32_t step) {
-  atomic_store_explicit(&worker->running, step + 1, memory_order_relaxed);
+  /* Releases the cleared deadline of the step before: who watches must not hold it against this one. */
+  atomic_store_explicit(&worker->running, step + 1, memory_order_release);
   if (task->timeout_ns == 0) return;
   uint64_t deadline_ns;
   if (__builtin_add_overflow(gr_clock_now_ns(), task->timeout_ns, &deadline_ns)) deadline_ns = UINT64_MAX;

@@ -43,7 +43,7 @@ START_TEST(a_table_without_a_member_is_refused) {
   do {                                                                          \
     table = full_table();                                                       \
     table.member = NULL;                                                        \
-    expect_missing(&table, "the back end full lacks the member '" #member "'"); \
+    expect_missing(&table, "the backend full lacks the member '" #member "'"); \
   } while (0)
   WITHOUT(probe);
   WITHOUT(describe);
@@ -63,7 +63,7 @@ START_TEST(a_table_without_a_member_is_refused) {
   WITHOUT(reset_times);
   table = full_table();
   table.name = NULL;
-  expect_missing(&table, "the back end without a name lacks the member 'name'");
+  expect_missing(&table, "the backend without a name lacks the member 'name'");
 }
 END_TEST
 

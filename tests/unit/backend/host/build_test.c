@@ -36,6 +36,25 @@ START_TEST(every_allocation_may_fail) {
 }
 END_TEST
 
+/* Nor where there is no buffer that could be named. */
+START_TEST(nth_allocation_fails_without_buffers) {
+  struct bench bench;
+  bench_init(&bench);
+  bench_plan(&bench, graph_from_text(&bench.memory, "a>b"), GR_POLICY_LEVELS, 3);
+  ck_assert_uint_eq(bench.pipeline->buffer_count, 0);
+  struct gr_build_options options = {.mode = GR_MODE_GRAPH};
+  for (uint64_t n = 1; !bench.executable; n++) {
+    struct gr_error error = {0};
+    atomic_store(&bench.memory.call_count, 0);
+    atomic_store(&bench.memory.fail_at, n);
+    enum gr_status status = gr_backend_host.build(bench.device, bench.plan, &options, &bench.executable, &error);
+    atomic_store(&bench.memory.fail_at, 0);
+    ck_assert_int_eq(status, bench.executable ? GR_OK : GR_ERR_NO_MEMORY);
+  }
+  bench_release(&bench);
+}
+END_TEST
+
 START_TEST(no_device_without_memory) {
   struct gr_memory memory;
   gr_memory_init(&memory, NULL);
@@ -156,6 +175,7 @@ END_TEST
 int main(void) {
   const TTest *const tests[] = {
       every_allocation_may_fail,          no_device_without_memory,
+      nth_allocation_fails_without_buffers,
       replays_allocate_nothing,           more_than_the_machine_has_is_refused,
       buffers_are_aligned_apart_and_zero, facts_count_bytes_and_workers,
       no_more_workers_than_steps,         scratch_is_not_paid_for,

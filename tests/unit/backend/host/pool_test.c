@@ -287,6 +287,54 @@ START_TEST(a_run_can_be_cancelled) {
 }
 END_TEST
 
+/* A step is what it was in the replay before, where a halt keeps it from running once more. */
+START_TEST(what_has_run_before_has_run) {
+  struct bench bench;
+  struct gr_error error = {0};
+  int left = 3;
+  struct gr_wait_options options = {.cancelled = count_down, .context = &left};
+  for (int is_reset = 0; is_reset < 2; is_reset++) {
+    enum gr_node_state before = is_reset ? GR_NODE_NOT_RUN : GR_NODE_OK;
+    left = 3;
+    atomic_store(&gate_is_open, true);
+    bench_held(&bench, held_text, 0, GR_MODE_SERIAL);
+    bench_run(&bench, 3);
+    atomic_store(&gate_is_open, false);
+    atomic_store(&held_count, 0);
+    if (is_reset) gr_backend_host.reset_times(bench.executable);
+    ck_assert_int_eq(bench_state(&bench, "b"), before);
+    must(gr_backend_host.launch(bench.executable, &options, &error), &error);
+    wait_until_held(1);
+    ck_assert_int_eq(gr_backend_host.wait(bench.executable, &options, &error), GR_ERR_CANCELLED);
+    ck_assert_int_eq(bench_state(&bench, "a"), GR_NODE_OK);
+    ck_assert_int_eq(bench_state(&bench, "h"), before);
+    ck_assert_int_eq(bench_state(&bench, "b"), before);
+    atomic_store(&gate_is_open, true);
+    bench_release(&bench);
+  }
+}
+END_TEST
+
+/* But what follows from a step that was too slow is skipped, in whatever replay. */
+START_TEST(a_late_step_of_a_later_replay) {
+  struct bench bench;
+  struct gr_error error = {0};
+  atomic_store(&gate_is_open, true);
+  bench_held(&bench, held_text, 20 * MILLISECOND, GR_MODE_GRAPH);
+  bench_run(&bench, 3);
+  atomic_store(&gate_is_open, false);
+  must(gr_backend_host.launch(bench.executable, NULL, &error), &error);
+  ck_assert_int_eq(gr_backend_host.wait(bench.executable, NULL, &error), GR_ERR_TIMEOUT);
+  ck_assert_int_eq(bench_state(&bench, "a"), GR_NODE_OK);
+  ck_assert_int_eq(bench_state(&bench, "d"), GR_NODE_OK);
+  ck_assert_int_eq(bench_state(&bench, "h"), GR_NODE_TIMEOUT);
+  ck_assert_int_eq(bench_state(&bench, "b"), GR_NODE_SKIPPED);
+  ck_assert_int_eq(bench_state(&bench, "c"), GR_NODE_SKIPPED);
+  atomic_store(&gate_is_open, true);
+  bench_release(&bench);
+}
+END_TEST
+
 /* The queue of replays is bounded; what is in the way then bounds the launch. */
 START_TEST(a_launch_behind_a_stuck_replay_ends_too) {
   struct bench bench;
@@ -425,6 +473,8 @@ int main(void) {
       a_timeout_that_is_kept_changes_nothing,
       the_deadline_of_the_run_names_what_runs,
       a_run_can_be_cancelled,
+      what_has_run_before_has_run,
+      a_late_step_of_a_later_replay,
       a_launch_behind_a_stuck_replay_ends_too,
       what_cannot_be_ended_is_left_alone,
       a_destroyed_pool_needs_no_wait,
