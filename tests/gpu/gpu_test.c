@@ -1,5 +1,5 @@
-/* The engine on a real GPU, through its public face: the host backend's answers in three modes, exact graphs, faults, hangs,
- * lost devices, and what is left of the program's own state.
+/* The engine on a real GPU, through its public face: the host backend's answers in three modes, exact graphs, faults,
+ * hangs, lost devices, and what is left of the program's own state.
  *
  * CUDA does not survive a fork, so all runs in this process; what breaks the device for the rest of a process runs in a
  * child that is this program started anew, with the name of the case. */
@@ -20,7 +20,6 @@
 #include <pthread.h>
 
 #include "engine/backend/cuda/cuda_api.h"
-
 
 static const enum gr_mode modes[] = {GR_MODE_GRAPH, GR_MODE_STREAM, GR_MODE_SERIAL};
 static struct gr_engine *engine;
@@ -264,7 +263,8 @@ START_TEST(exact_graph) {
 }
 END_TEST
 
-/* f32 is f32: with TF32 the error would be a thousand times larger. And two replays give the same bits in every mode. */
+/* f32 is f32: with TF32 the error would be a thousand times larger. And two replays give the same bits in every mode.
+ */
 START_TEST(gemm_in_full_precision) {
   const char *text =
       "graphrun: 1\n"
@@ -309,14 +309,15 @@ START_TEST(large_graph) {
   size_t capacity = 1 << 20;
   char *text = malloc(capacity);
   ck_assert_ptr_nonnull(text);
-  size_t used = (size_t)snprintf(text, capacity,
-                                 "graphrun: 1\nbuffers: {x: {type: f64, shape: [300], init: {iota: {start: 0, step: 1}}}}\n"
-                                 "nodes:\n");
+  size_t used =
+      (size_t)snprintf(text, capacity,
+                       "graphrun: 1\nbuffers: {x: {type: f64, shape: [300], init: {iota: {start: 0, step: 1}}}}\n"
+                       "nodes:\n");
   for (int level = 0; level < 4; level++) {
     for (int i = 0; i < 300; i++) {
       used += (size_t)snprintf(text + used, capacity - used,
-                               "  - {id: n%d_%d, kernel: scale, args: {a: 1.5, x: \"x[%d:%d]\", out: \"x[%d:%d]\"}%s", level,
-                               i, i, i + 1, i, i + 1, level == 0 ? "}\n" : "");
+                               "  - {id: n%d_%d, kernel: scale, args: {a: 1.5, x: \"x[%d:%d]\", out: \"x[%d:%d]\"}%s",
+                               level, i, i, i + 1, i, i + 1, level == 0 ? "}\n" : "");
       if (level > 0) used += (size_t)snprintf(text + used, capacity - used, ", after: n%d_%d}\n", level - 1, i);
     }
   }
@@ -434,7 +435,8 @@ static void hang(enum gr_mode mode, bool by_node) {
   ck_assert_int_eq(gr_graph_destroy(graph), GR_OK);
 }
 
-/* Launches of a large graph queue behind a kernel that does not end, and still none of them blocks beyond the timeout. */
+/* Launches of a large graph queue behind a kernel that does not end, and still none of them blocks beyond the timeout.
+ */
 static void hang_wide(enum gr_mode mode) {
   size_t capacity = 1 << 20;
   char *text = malloc(capacity);
@@ -445,8 +447,8 @@ static void hang_wide(enum gr_mode mode) {
   for (int level = 0; level < 8; level++) {
     for (int i = 0; i < 300; i++) {
       used += (size_t)snprintf(text + used, capacity - used,
-                               "  - {id: n%d_%d, kernel: scale, args: {a: 1.5, x: \"x[%d:%d]\", out: \"x[%d:%d]\"}", level,
-                               i, i, i + 1, i, i + 1);
+                               "  - {id: n%d_%d, kernel: scale, args: {a: 1.5, x: \"x[%d:%d]\", out: \"x[%d:%d]\"}",
+                               level, i, i, i + 1, i, i + 1);
       if (level == 0) used += (size_t)snprintf(text + used, capacity - used, ", after: spin}\n");
       else used += (size_t)snprintf(text + used, capacity - used, ", after: n%d_%d}\n", level - 1, (i * 7) % 300);
     }
@@ -542,8 +544,8 @@ static void fork_before(void) {
 /* A program that frees nothing ends quietly. */
 static void leave_all(void) { (void)run_on(places_text, "cuda", GR_MODE_GRAPH, 1); }
 
-static const char *const children[] = {"hang-graph",  "hang-stream",  "hang-serial", "node-graph", "node-serial",
-                                       "fault-graph", "fault-stream", "fault-serial", "fork-after", "fork-before",
+static const char *const children[] = {"hang-graph",  "hang-stream",     "hang-serial",     "node-graph", "node-serial",
+                                       "fault-graph", "fault-stream",    "fault-serial",    "fork-after", "fork-before",
                                        "leave-all",   "hang-wide-graph", "hang-wide-stream"};
 static const char *child_name;
 

@@ -1,20 +1,20 @@
 /* From a plan to a captured graph that orders what the plan's emitted edges order, and nothing else.
  *
- * Each lane is a stream. In a capture the order inside a stream becomes edges; where a lane's last step is not among the
- * next one's predecessors, that would be a false edge, so the stream's dependencies are set by hand before the step. The
- * node that a step became is read from the stream after it. A capture that a refused call has left intact would end well
- * and silently lack a node: so every call's code is looked at, each step must have added a node, and nodes and edges
- * are counted at the end. */
+ * Each lane is a stream. In a capture the order inside a stream becomes edges; where a lane's last step is not among
+ * the next one's predecessors, that would be a false edge, so the stream's dependencies are set by hand before the
+ * step. The node that a step became is read from the stream after it. A capture that a refused call has left intact
+ * would end well and silently lack a node: so every call's code is looked at, each step must have added a node, and
+ * nodes and edges are counted at the end. */
 #include <string.h>
 
 #include "engine/backend/cuda/cuda_internal.h"
 
 struct capture {
   struct gr_executable *executable;
-  cudaGraph_t graph;           /* while it is captured */
-  cudaGraphNode_t *nodes;      /* [step_count]: what later steps depend on */
-  uint32_t *lane_last;         /* [lane_count], the lane's latest step; UINT32_MAX: none */
-  cudaGraphNode_t *gathered;   /* room for one step's predecessors, or for all sinks */
+  cudaGraph_t graph;                 /* while it is captured */
+  cudaGraphNode_t *nodes;            /* [step_count]: what later steps depend on */
+  uint32_t *lane_last;               /* [lane_count], the lane's latest step; UINT32_MAX: none */
+  cudaGraphNode_t *gathered;         /* room for one step's predecessors, or for all sinks */
   uint64_t extra_nodes, extra_edges; /* of steps that are more than one node */
 };
 
@@ -76,7 +76,8 @@ static uint32_t gather(struct capture *capture, uint32_t step, uint32_t left_out
   return count;
 }
 
-/* The stream's dependencies become the step's predecessors: by what the lane's order gives, and some more, or by hand. */
+/* The stream's dependencies become the step's predecessors: by what the lane's order gives, and some more, or by hand.
+ */
 static cudaError_t order(struct capture *capture, uint32_t step, cudaStream_t stream) {
   struct gr_executable *executable = capture->executable;
   const struct gr_step *plan_step = &executable->plan->steps[step];
@@ -166,8 +167,7 @@ static uint64_t pieces_of(const struct gr_executable *executable, uint32_t step)
   if (work->kind != CUDA_WORK_COPY) return 1;
   const struct cuda_copy *copy = work->work;
   size_t most = executable->device->pitch_max;
-  bool is_by_rows =
-      (copy->height > 1 || copy->depth > 1) && (copy->to.pitch > most || copy->from.pitch > most);
+  bool is_by_rows = (copy->height > 1 || copy->depth > 1) && (copy->to.pitch > most || copy->from.pitch > most);
   return is_by_rows ? copy->height * copy->depth : 1;
 }
 
@@ -233,14 +233,13 @@ static enum gr_status capture_all(struct capture *capture, struct gr_error *erro
   return join_lanes(capture, error);
 }
 
-/* What was begun is ended, also when a step was refused: the streams would stay in the capture for ever. What that end says
- * is then of no interest: the first error is the cause. */
+/* What was begun is ended, also when a step was refused: the streams would stay in the capture for ever. What that end
+ * says is then of no interest: the first error is the cause. */
 static enum gr_status run_capture(struct capture *capture, struct gr_error *error) {
   struct gr_executable *executable = capture->executable;
   struct gr_device *device = executable->device;
-  GR_CUDA_RETURN_IF_FAILED(device,
-                           cudaStreamBeginCapture(executable->streams[0], cudaStreamCaptureModeThreadLocal), error,
-                           "beginning the capture");
+  GR_CUDA_RETURN_IF_FAILED(device, cudaStreamBeginCapture(executable->streams[0], cudaStreamCaptureModeThreadLocal),
+                           error, "beginning the capture");
   enum gr_status status = capture_all(capture, error);
   cudaGraph_t graph = NULL;
   cudaError_t code = cudaStreamEndCapture(executable->streams[0], &graph);

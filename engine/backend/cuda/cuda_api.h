@@ -11,9 +11,9 @@
 
 /* Leaves the calling function with a described error when a call of the runtime did not succeed. Only where nothing has
  * to be released. What follows is printf's: what was being done. */
-#define GR_CUDA_RETURN_IF_FAILED(device, call, error, ...)                                             \
-  do {                                                                                                 \
-    cudaError_t code_of_call = (call);                                                                 \
+#define GR_CUDA_RETURN_IF_FAILED(device, call, error, ...)                                            \
+  do {                                                                                                \
+    cudaError_t code_of_call = (call);                                                                \
     if (code_of_call != cudaSuccess) return gr_cuda_failed(device, code_of_call, error, __VA_ARGS__); \
   } while (0)
 

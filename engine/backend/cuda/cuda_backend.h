@@ -2,8 +2,8 @@
  * events (GR_MODE_STREAM), or one step at a time (GR_MODE_SERIAL).
  *
  * The runtime is linked statically and opens the driver at run time, so a program with this back end starts where there
- * is no driver; `probe` then says so. cuBLAS is opened by name when a pipeline with a gemm is built; the built-in kernel
- * is the other way.
+ * is no driver; `probe` then says so. cuBLAS is opened by name when a pipeline with a gemm is built; the built-in
+ * kernel is the other way.
  *
  * Not named cuda.h: that name is NVIDIA's. */
 #ifndef GRAPHRUN_ENGINE_BACKEND_CUDA_CUDA_BACKEND_H

@@ -173,7 +173,7 @@ enum gr_status gr_cuda_step_issue(struct gr_executable *executable, uint32_t ste
 struct cuda_lane {
   cudaEvent_t end;
   cudaEvent_t fences[2];
-  uint32_t fill;  /* calls since the last fence */
+  uint32_t fill; /* calls since the last fence */
   uint64_t fence_count;
 };
 
@@ -208,15 +208,15 @@ struct gr_executable {
   cudaGraphExec_t instance;
 
   /* Plain streams. */
-  cudaEvent_t *events;            /* [step_count]; null where nobody waits */
-  uint64_t *recorded_in;          /* [step_count], the replay that an event was last recorded in */
+  cudaEvent_t *events;   /* [step_count]; null where nobody waits */
+  uint64_t *recorded_in; /* [step_count], the replay that an event was last recorded in */
   cudaEvent_t fork;
-  struct cuda_lane *lanes;        /* [stream_count] */
+  struct cuda_lane *lanes; /* [stream_count] */
   uint32_t lane_batch;
 
   cudaEvent_t fences[CUDA_FENCE_COUNT]; /* behind every fence_every-th launch, round and round */
   uint64_t fence_every;
-  cudaEvent_t first, last;              /* timed: before the first replay, behind the last */
+  cudaEvent_t first, last; /* timed: before the first replay, behind the last */
   bool first_is_recorded;
   double device_ns;
 
@@ -226,8 +226,8 @@ struct gr_executable {
   uint64_t launch_count, launch_min_ns, launch_max_ns, launch_total_ns;
 
   enum cuda_end end;
-  int64_t end_step;      /* the step that is known to be the cause, or CUDA_NO_STEP */
-  uint32_t serial_done;  /* serial mode: steps that ended in this replay */
+  int64_t end_step;     /* the step that is known to be the cause, or CUDA_NO_STEP */
+  uint32_t serial_done; /* serial mode: steps that ended in this replay */
 };
 
 /* memory.c */
@@ -249,8 +249,8 @@ enum gr_status gr_cuda_serial_replay(struct gr_executable *executable, const str
                                      struct gr_error *error);
 
 /* wait.c */
-/* Polls the event. On anything but success the executable's end is set and described. `step` is the one that alone can be
- * the cause, or CUDA_NO_STEP; its timeout counts from `since_ns`. */
+/* Polls the event. On anything but success the executable's end is set and described. `step` is the one that alone can
+ * be the cause, or CUDA_NO_STEP; its timeout counts from `since_ns`. */
 enum gr_status gr_cuda_wait_event(struct gr_executable *executable, cudaEvent_t event, int64_t step, uint64_t since_ns,
                                   const struct gr_wait_options *options, struct gr_error *error);
 /* A call inside a replay gave that code: the replay has failed. */

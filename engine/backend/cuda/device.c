@@ -192,10 +192,11 @@ enum gr_status gr_cuda_open(struct gr_memory *memory, const struct gr_device_opt
   struct opening opening = {.device = made, .error = error};
   enum gr_status status = gr_cuda_within(-1, true, find_device, &opening);
   if (status == GR_OK && gr_cuda_has_stuck(made->device_index)) {
-    status = gr_error_set(error, GR_ERR_STATE,
-                          "a run on CUDA device %u was broken off and is still running there; only a new process can go "
-                          "on",
-                          made->device_index);
+    status =
+        gr_error_set(error, GR_ERR_STATE,
+                     "a run on CUDA device %u was broken off and is still running there; only a new process can go "
+                     "on",
+                     made->device_index);
   }
   if (status == GR_OK) status = open_context(&opening);
   if (status != GR_OK) {

@@ -13,12 +13,11 @@ static enum gr_status image_failed(struct gr_device *device, const struct gr_ker
                                    struct gr_error *error) {
   return gr_cuda_failed(device, code, error,
                         "loading the kernels of %s on CUDA device %u (%s, which runs code for architecture %d.%d)",
-                        image->name, device->device_index, device->name, device->compute_major,
-                        device->compute_minor);
+                        image->name, device->device_index, device->name, device->compute_major, device->compute_minor);
 }
 
-/* The image's entries, unsorted, behind those that are known. Asking for a name that an image lacks would be an error to
- * every tool that watches the program, so the images are asked for what they have. */
+/* The image's entries, unsorted, behind those that are known. Asking for a name that an image lacks would be an error
+ * to every tool that watches the program, so the images are asked for what they have. */
 static enum gr_status list_entries(struct gr_device *device, const struct gr_kernel_image *image, cudaLibrary_t library,
                                    struct gr_error *error) {
   struct cuda_kernels *kernels = &device->kernels;

@@ -1,5 +1,6 @@
 /* gemm by cuBLAS, opened by name when the first pipeline with a gemm is built: so the program needs no cuBLAS to start,
- * and no toolkit to be built with. Where it cannot be opened, the built-in kernel does the work; the report says which. */
+ * and no toolkit to be built with. Where it cannot be opened, the built-in kernel does the work; the report says which.
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -58,9 +59,8 @@ static struct {
   int (*set_workspace)(blas_handle handle, void *workspace, size_t size_bytes);
   int (*f32)(blas_handle handle, int transpose_a, int transpose_b, int64_t m, int64_t n, int64_t k, const float *alpha,
              const float *a, int64_t lda, const float *b, int64_t ldb, const float *beta, float *c, int64_t ldc);
-  int (*f64)(blas_handle handle, int transpose_a, int transpose_b, int64_t m, int64_t n, int64_t k,
-             const double *alpha, const double *a, int64_t lda, const double *b, int64_t ldb, const double *beta,
-             double *c, int64_t ldc);
+  int (*f64)(blas_handle handle, int transpose_a, int transpose_b, int64_t m, int64_t n, int64_t k, const double *alpha,
+             const double *a, int64_t lda, const double *b, int64_t ldb, const double *beta, double *c, int64_t ldc);
 } library;
 static pthread_once_t library_once = PTHREAD_ONCE_INIT;
 
@@ -112,8 +112,7 @@ struct cuda_blas *gr_cuda_blas_create(struct gr_memory *memory) {
     return NULL;
   }
   /* The default mode computes f32 in f32; TF32 would have to be asked for. */
-  if (library.set_math_mode(blas->handle, DEFAULT_MATH) != 0 ||
-      library.get_version(blas->handle, &version) != 0) {
+  if (library.set_math_mode(blas->handle, DEFAULT_MATH) != 0 || library.get_version(blas->handle, &version) != 0) {
     gr_cuda_blas_destroy(memory, blas);
     return NULL;
   }

@@ -89,9 +89,9 @@ static enum gr_status make_managed(struct gr_executable *executable, struct gr_e
   return GR_OK;
 }
 
-/* Buffers of place `host` are page-locked here, too. A captured copy from ordinary memory takes its bytes when the graph is
- * launched, not when its predecessors have ended, and one to ordinary memory makes the launch wait for the whole replay:
- * the first gives wrong answers from the second replay on, the second outlasts every deadline. */
+/* Buffers of place `host` are page-locked here, too. A captured copy from ordinary memory takes its bytes when the
+ * graph is launched, not when its predecessors have ended, and one to ordinary memory makes the launch wait for the
+ * whole replay: the first gives wrong answers from the second replay on, the second outlasts every deadline. */
 static enum gr_status make_pinned(struct gr_executable *executable, enum gr_place place, struct gr_error *error) {
   struct gr_device *device = executable->device;
   struct gr_build_facts *facts = &executable->facts;

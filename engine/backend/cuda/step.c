@@ -3,7 +3,8 @@
 
 #include "engine/backend/cuda/cuda_internal.h"
 
-/* What gemm gets to work in; each step its own, since steps run side by side. Fixed, as it decides which sums are made. */
+/* What gemm gets to work in; each step its own, since steps run side by side. Fixed, as it decides which sums are made.
+ */
 static const size_t workspace_most_bytes = (size_t)4 << 20;
 static const size_t workspaces_most_bytes = (size_t)512 << 20;
 
@@ -82,8 +83,8 @@ static enum gr_status make_call(struct gr_executable *executable, uint32_t step,
   return GR_OK;
 }
 
-/* A kernel rather than a memset node: a graph of kernels only is launched in constant time, and memset knows no values of
- * 8 bytes. */
+/* A kernel rather than a memset node: a graph of kernels only is launched in constant time, and memset knows no values
+ * of 8 bytes. */
 static enum gr_status make_fill(struct gr_executable *executable, uint32_t step, struct cuda_work *work,
                                 struct gr_error *error) {
   struct gr_fill_box box;
@@ -98,8 +99,7 @@ static enum gr_status make_fill(struct gr_executable *executable, uint32_t step,
   memset(&frame, 0, sizeof frame);
   frame.argument_count = GR_FILL_ARGUMENT_COUNT;
   struct gr_kernel_frame_argument *argument = frame.arguments;
-  argument[GR_FILL_DATA].data =
-      (char *)executable->kernel_addresses[box.to.buffer_index] + box.to.offset_bytes;
+  argument[GR_FILL_DATA].data = (char *)executable->kernel_addresses[box.to.buffer_index] + box.to.offset_bytes;
   argument[GR_FILL_DATA].type = types[box.element_bytes];
   argument[GR_FILL_VALUE_BITS].integer = (int64_t)box.bits;
   argument[GR_FILL_WIDTH].integer = (int64_t)(box.width_bytes / box.element_bytes);
@@ -294,8 +294,8 @@ enum gr_status gr_cuda_step_issue(struct gr_executable *executable, uint32_t ste
   if (work->kind == CUDA_WORK_KERNEL) code = issue_call(work->work, stream);
   if (work->kind == CUDA_WORK_GEMM) {
     struct cuda_call *call = work->work;
-    int blas_code = gr_cuda_blas_gemm(executable->device->blas, &call->frame, call->workspace,
-                                      executable->workspace_bytes, stream);
+    int blas_code =
+        gr_cuda_blas_gemm(executable->device->blas, &call->frame, call->workspace, executable->workspace_bytes, stream);
     if (blas_code != 0) return blas_failed(executable, step, blas_code, error);
   }
   if (code == cudaSuccess) return GR_OK;

@@ -3,7 +3,8 @@
 #include "engine/base/clock.h"
 
 /* Calls that may lie in all streams together without having run: the device's queues, eight by default that share the
- * streams, hold about a thousand each, and a call that finds its queue full blocks, also behind a kernel that never ends. */
+ * streams, hold about a thousand each, and a call that finds its queue full blocks, also behind a kernel that never
+ * ends. */
 enum { AHEAD_MAX = 2048, BATCH_MIN = 8, BATCH_MAX = 256 };
 
 static enum gr_status make_event(struct gr_executable *executable, cudaEvent_t *event, unsigned int flags,

@@ -33,8 +33,8 @@ static void describe_fault(const struct gr_executable *executable, cudaError_t c
                            struct gr_error *found) {
   const struct gr_plan *plan = executable->plan;
   if (step != CUDA_NO_STEP) {
-    gr_plan_error(plan, (uint32_t)step, found, GR_ERR_NODE, "node %s failed on the device: %s",
-                  quoted(plan, step).text, cudaGetErrorString(code));
+    gr_plan_error(plan, (uint32_t)step, found, GR_ERR_NODE, "node %s failed on the device: %s", quoted(plan, step).text,
+                  cudaGetErrorString(code));
   } else {
     gr_error_set(found, GR_ERR_NODE,
                  "a node failed on the device: %s; any of the %u that may have run can be the one (in serial mode it "
@@ -118,8 +118,8 @@ static enum gr_status node_timed_out(struct gr_executable *executable, int64_t s
 
 /* When the nodes' own timeouts end the wait; 0: never. */
 static uint64_t node_deadline(const struct gr_executable *executable, int64_t step, uint64_t since_ns) {
-  uint64_t allowed_ns = step != CUDA_NO_STEP ? gr_plan_timeout_ns(executable->plan, (uint32_t)step)
-                                             : executable->timeouts_ns;
+  uint64_t allowed_ns =
+      step != CUDA_NO_STEP ? gr_plan_timeout_ns(executable->plan, (uint32_t)step) : executable->timeouts_ns;
   if (allowed_ns == 0) return 0;
   uint64_t replays = step != CUDA_NO_STEP ? 1 : executable->launched - executable->completed;
   uint64_t deadline_ns;
@@ -128,8 +128,8 @@ static uint64_t node_deadline(const struct gr_executable *executable, int64_t st
   return deadline_ns;
 }
 
-/* Short waits spin, so that a replay's end is seen at once; long ones leave the core to others, and are at most a hundredth
- * longer for it. */
+/* Short waits spin, so that a replay's end is seen at once; long ones leave the core to others, and are at most a
+ * hundredth longer for it. */
 static void pause_for(uint64_t waited_ns) {
   static const uint64_t spin_ns = 2000000, longest_ns = 500000;
   if (waited_ns < spin_ns) {
@@ -196,8 +196,8 @@ static void states_serial(const struct gr_executable *executable, enum gr_node_s
   skip_successors(plan, states);
 }
 
-/* Streams that were broken off still answer for their events, as long as nothing has failed: what lies before one that was
- * reached, in its lane, is done. Only of the replay that was issued last. */
+/* Streams that were broken off still answer for their events, as long as nothing has failed: what lies before one that
+ * was reached, in its lane, is done. Only of the replay that was issued last. */
 static void find_done(const struct gr_executable *executable, enum gr_node_state *states) {
   const struct gr_plan *plan = executable->plan;
   bool is_lane_done[CUDA_LANE_MAX] = {false};

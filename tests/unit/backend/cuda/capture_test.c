@@ -1,5 +1,8 @@
 /* The captured graph has the plan's nodes and the plan's edges, and gives the dag's result in whatever order the device
  * takes what the edges leave open. */
+#include <pthread.h>
+#include <stdatomic.h>
+
 #include "tests/unit/backend/cuda/support.h"
 
 static const char *const shapes[] = {
@@ -57,11 +60,8 @@ START_TEST(every_pattern_policy_and_cap) {
   for (int pattern = 0; pattern < GRAPH_PATTERN_COUNT; pattern++) {
     for (int p = 0; p < 3; p++) {
       for (int c = 0; c < 3; c++) {
-        struct graph_spec spec = {.pattern = (enum graph_pattern)pattern,
-                                  .width = 6,
-                                  .steps = 5,
-                                  .seed = 7,
-                                  .cell_elements = 3};
+        struct graph_spec spec = {
+            .pattern = (enum graph_pattern)pattern, .width = 6, .steps = 5, .seed = 7, .cell_elements = 3};
         one_pattern(&spec, policies[p], caps[c], (uint64_t)(pattern * 9 + p * 3 + c + 1));
       }
     }
@@ -102,6 +102,8 @@ START_TEST(a_refused_copy_ends_the_build) {
     ck_assert_str_eq(error.backend_code, "cudaErrorInvalidValue");
     ck_assert_uint_eq(error.line, nth == 1 ? 2 : 3);
     ck_assert_ptr_null(bench.executable);
+    ck_assert_uint_eq(fake_cuda_function_count("cudaStreamBeginCapture"),
+                      fake_cuda_function_count("cudaStreamEndCapture"));
     fake_cuda_fail_call(0, cudaSuccess);
     bench_build(&bench, GR_MODE_GRAPH);
     bench_run(&bench, 1);
@@ -134,12 +136,46 @@ START_TEST(broken_captures_leave_nothing) {
 }
 END_TEST
 
+static atomic_bool stop;
+
+static void *use_the_device(void *context) {
+  (void)context;
+  void *memory = NULL;
+  while (!atomic_load(&stop)) {
+    if (cudaMalloc(&memory, 64) == cudaSuccess) (void)cudaMemset(memory, 1, 64);
+    (void)cudaFree(memory);
+  }
+  return NULL;
+}
+
+/* Another thread of the program allocates and uses the legacy stream: no capture of ours minds. */
+START_TEST(other_threads_break_no_capture) {
+  struct bench bench;
+  double_start(1);
+  bench_init(&bench);
+  struct graph_spec spec = {.pattern = GRAPH_STENCIL, .width = 8, .steps = 12, .cell_elements = 1};
+  bench_plan(&bench, graph_generate(&bench.memory, &spec), GR_POLICY_LEVELS, 0);
+  bench_open(&bench);
+  pthread_t thread;
+  ck_assert_int_eq(pthread_create(&thread, NULL, use_the_device, NULL), 0);
+  for (int round = 0; round < 100; round++) {
+    bench_build(&bench, GR_MODE_GRAPH);
+    bench_run(&bench, 1);
+    bench_unbuild(&bench);
+  }
+  atomic_store(&stop, true);
+  ck_assert_int_eq(pthread_join(thread, NULL), 0);
+  bench_release(&bench);
+}
+END_TEST
+
 int main(void) {
   const TTest *tests[] = {small_shapes,
                           every_pattern_policy_and_cap,
                           random_graphs_under_many_orders,
                           more_width_than_streams,
                           a_refused_copy_ends_the_build,
-                          broken_captures_leave_nothing};
+                          broken_captures_leave_nothing,
+                          other_threads_break_no_capture};
   return run_suite("backend/cuda/capture", tests, sizeof tests / sizeof tests[0], 120);
 }

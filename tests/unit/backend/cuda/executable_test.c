@@ -1,5 +1,5 @@
-/* Every call of the runtime failing in turn, and every allocation: the right error, nothing left, and the same handles go on
- * afterwards. */
+/* Every call of the runtime failing in turn, and every allocation: the right error, nothing left, and the same handles
+ * go on afterwards. */
 #include "tests/unit/backend/cuda/support.h"
 
 /* All places, 1-D to 3-D copies, fills, kernels, a barrier, several lanes. */
@@ -54,7 +54,7 @@ static void close_up(struct bench *bench) {
 }
 
 static bool is_about_a_step(const char *function) {
-  static const char *const names[] = {"cudaMemcpyAsync", "cudaMemcpy2DAsync", "cudaMemcpy3DAsync",
+  static const char *const names[] = {"cudaMemcpyAsync",     "cudaMemcpy2DAsync",  "cudaMemcpy3DAsync",
                                       "cudaLaunchKernelExC", "cudaLaunchHostFunc", "cudaGraphAddEmptyNode"};
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
     if (strcmp(function, names[i]) == 0) return true;
@@ -68,8 +68,13 @@ static bool may_pass(const char *function) {
       "cudaGetDevice",        /* the device is then set by nobody, and it is 0 all along */
       "cudaEventElapsedTime", /* a time is missing in the report */
       "cudaHostAlloc",        /* the pool tries again */
-      "cudaFree",     "cudaFreeHost",    "cudaStreamDestroy",     "cudaEventDestroy",  "cudaGraphDestroy",
-      "cudaGraphExecDestroy", "cudaLibraryUnload",
+      "cudaFree",
+      "cudaFreeHost",
+      "cudaStreamDestroy",
+      "cudaEventDestroy",
+      "cudaGraphDestroy",
+      "cudaGraphExecDestroy",
+      "cudaLibraryUnload",
   };
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
     if (strcmp(function, names[i]) == 0) return true;

@@ -136,11 +136,8 @@ START_TEST(the_programs_own_pool_is_used) {
   double_start(0);
   bench_init(&bench);
   bench_plan(&bench, graph_from_text(&bench.memory, "p=[8]@pinned m=[8]@mapped a:w:p b:w:m"), GR_POLICY_LEVELS, 0);
-  struct gr_pinned_hooks hooks = {.create = own_create,
-                                  .allocate = own_allocate,
-                                  .release = own_release,
-                                  .destroy = own_destroy,
-                                  .context = &own};
+  struct gr_pinned_hooks hooks = {
+      .create = own_create, .allocate = own_allocate, .release = own_release, .destroy = own_destroy, .context = &own};
   struct gr_device_options options = {.catalogue = mix_catalogue(), .pinned = &hooks};
   struct gr_error error = {0};
   must(cuda->open(&bench.memory, &options, &bench.device, &error), &error);

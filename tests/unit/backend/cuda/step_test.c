@@ -1,5 +1,5 @@
-/* What each step is on the device: copies of every shape between every two places, fills of every width, and what has no
- * bytes. */
+/* What each step is on the device: copies of every shape between every two places, fills of every width, and what has
+ * no bytes. */
 #include <stdio.h>
 
 #include "tests/unit/backend/cuda/support.h"
@@ -20,20 +20,21 @@ static void check_text(const char *text, uint64_t seed) {
 /* x is written by a fill where it lies, a part of it copied to y, and that to z. */
 START_TEST(copies_between_all_places) {
   static const char *const slices[][3] = {
-      {"[4,5,6]", "", ""},                                /* whole: one row */
-      {"[4,5,6]", "[1:3,0:5,0:6]", "[2:4,0:5,0:6]"},      /* contiguous */
-      {"[4,5,6]", "[1:2,1:4,2:5]", "[3:4,2:5,0:3]"},      /* rows */
-      {"[4,5,6]", "[0:3,1:4,2:5]", "[1:4,2:5,1:4]"},      /* slices of rows */
-      {"[24,5]", "[0:24,4:5]", "[0:24,0:1]"},             /* a column */
+      {"[4,5,6]", "", ""},                           /* whole: one row */
+      {"[4,5,6]", "[1:3,0:5,0:6]", "[2:4,0:5,0:6]"}, /* contiguous */
+      {"[4,5,6]", "[1:2,1:4,2:5]", "[3:4,2:5,0:3]"}, /* rows */
+      {"[4,5,6]", "[0:3,1:4,2:5]", "[1:4,2:5,1:4]"}, /* slices of rows */
+      {"[24,5]", "[0:24,4:5]", "[0:24,0:1]"},        /* a column */
   };
   for (size_t s = 0; s < sizeof slices / sizeof slices[0]; s++) {
     for (int from = 0; from < 5; from++) {
       for (int to = 0; to < 5; to++) {
         char text[512];
-        snprintf(text, sizeof text,
-                 "x=%s@%s y=%s@%s a:w:x a>b b:w:y b>c c:r:x%s c:w:y%s c>d d:r:y%s d:w:x%s d>e e:u:k e:r:k2 e>f f:r:k f:w:k2",
-                 slices[s][0], places[from], slices[s][0], places[to], slices[s][1], slices[s][2], slices[s][2],
-                 slices[s][1]);
+        snprintf(
+            text, sizeof text,
+            "x=%s@%s y=%s@%s a:w:x a>b b:w:y b>c c:r:x%s c:w:y%s c>d d:r:y%s d:w:x%s d>e e:u:k e:r:k2 e>f f:r:k f:w:k2",
+            slices[s][0], places[from], slices[s][0], places[to], slices[s][1], slices[s][2], slices[s][2],
+            slices[s][1]);
         check_text(text, (uint64_t)(1 + from * 5 + to));
       }
     }
@@ -90,8 +91,9 @@ START_TEST(copies_row_by_row) {
     fake_cuda_properties(0)->memPitch = 16;
     bench_init(&bench);
     bench_plan(&bench,
-               graph_from_text(&bench.memory, "x=[6,8]@pinned y=[6,8] a:w:x a>b b:r:x[1:5,2:6] b:w:y[2:6,0:4] b>c c:r:y "
-                                              "c:w:z"),
+               graph_from_text(&bench.memory,
+                               "x=[6,8]@pinned y=[6,8] a:w:x a>b b:r:x[1:5,2:6] b:w:y[2:6,0:4] b>c c:r:y "
+                               "c:w:z"),
                GR_POLICY_LEVELS, 0);
     bench_open(&bench);
     bench_build(&bench, modes[i]);
@@ -122,16 +124,31 @@ START_TEST(mapped_memory_at_another_address) {
     double_start(4);
     fake_cuda_set_mapped_apart(true);
     bench_init(&bench);
-    bench_plan(&bench,
-               graph_from_text(&bench.memory,
-                               "m=[16]@mapped p=[16]@pinned a:w:m a>b b:u:m b:r:d b>c c:r:m c:w:d c>e e:w:p e>f f:r:p f:w:d"),
-               GR_POLICY_LEVELS, 0);
+    bench_plan(
+        &bench,
+        graph_from_text(&bench.memory,
+                        "m=[16]@mapped p=[16]@pinned a:w:m a>b b:u:m b:r:d b>c c:r:m c:w:d c>e e:w:p e>f f:r:p f:w:d"),
+        GR_POLICY_LEVELS, 0);
     bench_open(&bench);
     bench_build(&bench, modes[i]);
     bench_run(&bench, 2);
     oracle_compare(&bench, 2, "mapped apart");
     bench_release(&bench);
   }
+}
+END_TEST
+
+/* Between places of the host the copy is a function in the stream's order: a call of CUDA's would copy at once. And the
+ * code of all kernels is on the device before a capture begins. */
+START_TEST(what_is_used_for_what) {
+  struct bench bench;
+  bench_text(&bench, "h=[16]@host p=[16]@pinned m=[16]@mapped a:w:h a>b b:r:h b:w:p b>c c:r:p c:w:m d:u:x d:r:y",
+             GR_MODE_GRAPH, 1);
+  ck_assert_uint_eq(fake_cuda_function_count("cudaLaunchHostFunc"), 2);
+  ck_assert_uint_eq(fake_cuda_function_count("cudaMemcpyAsync"), 0);
+  ck_assert_uint_eq(fake_cuda_function_count("cudaLaunchKernelExC"), 2);
+  ck_assert_uint_eq(fake_cuda_function_count("cudaFuncGetAttributes"), 2);
+  bench_release(&bench);
 }
 END_TEST
 
@@ -181,9 +198,14 @@ START_TEST(a_foreign_image_is_named) {
 END_TEST
 
 int main(void) {
-  const TTest *tests[] = {copies_between_all_places,         fills_in_all_places,
-                          fills_of_every_width,              copies_row_by_row,
-                          what_has_no_bytes_keeps_its_place, mapped_memory_at_another_address,
-                          missing_kernels_are_named,         a_foreign_image_is_named};
+  const TTest *tests[] = {copies_between_all_places,
+                          fills_in_all_places,
+                          fills_of_every_width,
+                          copies_row_by_row,
+                          what_has_no_bytes_keeps_its_place,
+                          mapped_memory_at_another_address,
+                          what_is_used_for_what,
+                          missing_kernels_are_named,
+                          a_foreign_image_is_named};
   return run_suite("backend/cuda/step", tests, sizeof tests / sizeof tests[0], 120);
 }

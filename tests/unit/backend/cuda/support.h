@@ -1,5 +1,5 @@
-/* A pipeline from the graph builder, all the way to an executable of the CUDA back end on the double of the runtime, and
- * the bytes that it should leave: those of a plain loop over the dag's order. */
+/* A pipeline from the graph builder, all the way to an executable of the CUDA back end on the double of the runtime,
+ * and the bytes that it should leave: those of a plain loop over the dag's order. */
 #ifndef GRAPHRUN_TESTS_UNIT_BACKEND_CUDA_SUPPORT_H
 #define GRAPHRUN_TESTS_UNIT_BACKEND_CUDA_SUPPORT_H
 
@@ -66,8 +66,7 @@ static inline void double_start(uint64_t seed) {
   fake_cuda_reset();
   fake_cuda_set_seed(seed);
   fake_cuda_set_catalogue(gr_builtin_catalogue());
-  struct fake_cuda_kernel mix = {
-      .name = "mix", .parameter_count = 1, .parameter_bytes = &frame_bytes, .run = run_mix};
+  struct fake_cuda_kernel mix = {.name = "mix", .parameter_count = 1, .parameter_bytes = &frame_bytes, .run = run_mix};
   fake_cuda_add_kernel(&mix);
 }
 
@@ -76,13 +75,13 @@ static inline void double_end(void) {
   ck_assert_msg(fake_cuda_complaint_count() == 0, "complaint: %s", fake_cuda_complaint(0));
   struct fake_cuda_live live;
   fake_cuda_get_live(&live);
-  ck_assert_msg(fake_cuda_live_count() == 0,
-                "left: %lu streams, %lu events, %lu graphs, %lu execs, %lu libraries, %lu captures, %lu device, %lu pinned, "
-                "%lu managed allocations",
-                (unsigned long)live.streams, (unsigned long)live.events, (unsigned long)live.graphs,
-                (unsigned long)live.execs, (unsigned long)live.libraries, (unsigned long)live.captures,
-                (unsigned long)live.device_allocations, (unsigned long)live.pinned_allocations,
-                (unsigned long)live.managed_allocations);
+  ck_assert_msg(
+      fake_cuda_live_count() == 0,
+      "left: %lu streams, %lu events, %lu graphs, %lu execs, %lu libraries, %lu captures, %lu device, %lu pinned, "
+      "%lu managed allocations",
+      (unsigned long)live.streams, (unsigned long)live.events, (unsigned long)live.graphs, (unsigned long)live.execs,
+      (unsigned long)live.libraries, (unsigned long)live.captures, (unsigned long)live.device_allocations,
+      (unsigned long)live.pinned_allocations, (unsigned long)live.managed_allocations);
 }
 
 /* ---- from text to an executable ---- */

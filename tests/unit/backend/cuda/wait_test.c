@@ -97,6 +97,13 @@ START_TEST(the_others_nodes_are_not_blamed) {
   fake_cuda_fault_at_kernel("mix", 1, cudaErrorIllegalAddress);
   struct gr_error error, later;
   run_and_fail(&one, 0, NULL, GR_ERR_NODE, &error);
+  if (_i == 1) {
+    /* Here it is a transfer that finds out. */
+    uint32_t word = 0;
+    memset(&later, 0, sizeof later);
+    ck_assert_int_eq(cuda->read(other.executable, 0, 0, &word, 4, &later), GR_ERR_DEVICE_LOST);
+    ck_assert_ptr_nonnull(strstr(later.message, error.message));
+  }
   run_and_fail(&other, 0, NULL, GR_ERR_DEVICE_LOST, &later);
   ck_assert_str_eq(later.node, "");
   ck_assert_ptr_nonnull(strstr(later.message, error.message));
@@ -235,6 +242,26 @@ START_TEST(many_launches_behind_a_hang) {
 }
 END_TEST
 
+/* A thousand calls that wait fill a queue of the device, and the next one would block: so few are issued ahead. */
+START_TEST(streams_are_not_filled_far_ahead) {
+  struct bench bench;
+  double_start(1);
+  bench_init(&bench);
+  struct graph_spec spec = {.pattern = GRAPH_CHAIN, .width = 1, .steps = 3000, .cell_elements = 1};
+  bench_plan(&bench, graph_generate(&bench.memory, &spec), GR_POLICY_LEVELS, 0);
+  bench_open(&bench);
+  bench_build(&bench, GR_MODE_STREAM);
+  uint64_t before = fake_cuda_function_count("cudaLaunchKernelExC");
+  fake_cuda_hang_kernel("mix");
+  struct gr_error error;
+  run_and_fail(&bench, 100000000, NULL, GR_ERR_TIMEOUT, &error);
+  uint64_t issued = fake_cuda_function_count("cudaLaunchKernelExC") - before;
+  ck_assert_uint_ge(issued, 100);
+  ck_assert_uint_le(issued, 900);
+  let_go(&bench);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("backend/cuda/wait");
   TCase *tcase = tcase_create("wait");
@@ -247,6 +274,7 @@ int main(void) {
   tcase_add_loop_test(tcase, a_hang_is_cancelled, 0, 3);
   tcase_add_loop_test(tcase, a_nodes_timeout, 0, 3);
   tcase_add_loop_test(tcase, many_launches_behind_a_hang, 0, 3);
+  tcase_add_test(tcase, streams_are_not_filled_far_ahead);
   suite_add_tcase(suite, tcase);
   SRunner *runner = srunner_create(suite);
   srunner_run_all(runner, CK_NORMAL);
