@@ -6,13 +6,17 @@ __device__ __forceinline__ int64_t within(int64_t index, int64_t extent) {
   return index < 0 ? 0 : index >= extent ? extent - 1 : index;
 }
 
-/* Where a block's outputs begin. Blocks have `width` columns and GR_CONV2D_ROWS rows and are numbered along the rows. */
+/* Where a block's outputs begin. Blocks have `width` columns and `height` rows and are numbered along the rows. */
 struct place {
   int64_t row, column;
 };
-__device__ __forceinline__ place place_of(uint64_t block, int64_t columns, int width) {
+__device__ __forceinline__ place place_of(uint64_t block, int64_t columns, int width, int height) {
   const uint64_t across = gr_ceil_div(columns, width);
-  return {int64_t(block / across) * GR_CONV2D_ROWS, int64_t(block % across) * width};
+  if (((block | across) >> 32) == 0) { /* the 64-bit division is a subroutine */
+    const uint32_t row = uint32_t(block) / uint32_t(across);
+    return {int64_t(row) * height, int64_t(uint32_t(block) - row * uint32_t(across)) * width};
+  }
+  return {int64_t(block / across) * height, int64_t(block % across) * width};
 }
 
 /* The piece of the picture that a block's windows touch, in shared memory. All of a thread's loads are under way before it
@@ -21,24 +25,33 @@ template <int Size, typename Type>
 struct piece {
   static constexpr int reach = Size / 2;
   static constexpr int width = GR_CONV2D_THREADS * GR_CONV2D_COLUMNS;
-  static constexpr int rows = GR_CONV2D_ROWS + Size - 1;
+  static constexpr int height = sizeof(Type) == sizeof(float) ? GR_CONV2D_ROWS_F32 : GR_CONV2D_ROWS;
+  static constexpr int rows = height + Size - 1;
   Type pixel[rows][width + Size - 1];
 
   __device__ __forceinline__ void load(const Type *x, int64_t row, int64_t column, int64_t x_rows, int64_t x_columns) {
-    Type value[rows][GR_CONV2D_COLUMNS];
-    const int64_t halo = within(column - reach + width + threadIdx.x, x_columns);
+    Type value[rows][GR_CONV2D_COLUMNS], halo[rows];
+    int64_t from[GR_CONV2D_COLUMNS];
+#pragma unroll
+    for (int c = 0; c < GR_CONV2D_COLUMNS; c++)
+      from[c] = within(column - reach + c * GR_CONV2D_THREADS + threadIdx.x, x_columns);
+    const int64_t from_halo = within(column - reach + width + threadIdx.x, x_columns);
+    const bool is_inside = row >= reach && row - reach + rows <= x_rows;
+    const Type *line = x + within(row - reach, x_rows) * x_columns;
 #pragma unroll
     for (int i = 0; i < rows; i++) {
-      const Type *line = x + within(row - reach + i, x_rows) * x_columns;
+      if (!is_inside) line = x + within(row - reach + i, x_rows) * x_columns;
 #pragma unroll
-      for (int c = 0; c < GR_CONV2D_COLUMNS; c++)
-        value[i][c] = line[within(column - reach + c * GR_CONV2D_THREADS + threadIdx.x, x_columns)];
-      if (threadIdx.x < Size - 1) pixel[i][width + threadIdx.x] = line[halo];
+      for (int c = 0; c < GR_CONV2D_COLUMNS; c++) value[i][c] = line[from[c]];
+      if (threadIdx.x < Size - 1) halo[i] = line[from_halo];
+      line += x_columns;
     }
 #pragma unroll
-    for (int i = 0; i < rows; i++)
+    for (int i = 0; i < rows; i++) {
 #pragma unroll
       for (int c = 0; c < GR_CONV2D_COLUMNS; c++) pixel[i][c * GR_CONV2D_THREADS + threadIdx.x] = value[i][c];
+      if (threadIdx.x < Size - 1) pixel[i][width + threadIdx.x] = halo[i];
+    }
   }
 };
 
@@ -46,7 +59,7 @@ struct piece {
 template <int Size, typename Type>
 __device__ __forceinline__ void conv2d_square(const struct gr_kernel_frame &frame) {
   typedef gr_vector<Type, GR_CONV2D_COLUMNS> vector;
-  constexpr int lines = GR_CONV2D_ROWS, across = GR_CONV2D_COLUMNS;
+  constexpr int lines = piece<Size, Type>::height, across = GR_CONV2D_COLUMNS;
   constexpr int span = Size - 1 + across; /* pixels of a row that a thread's windows touch */
   __shared__ alignas(GR_VECTOR_BYTES) piece<Size, Type> shared;
   const int64_t rows = frame.arguments[0].rows, columns = frame.arguments[0].columns;
@@ -56,7 +69,7 @@ __device__ __forceinline__ void conv2d_square(const struct gr_kernel_frame &fram
   const uint64_t blocks = gr_ceil_div(columns, piece<Size, Type>::width) * gr_ceil_div(rows, lines);
 #pragma unroll 1
   for (uint64_t block = blockIdx.x; block < blocks; block += gridDim.x) {
-    const place at = place_of(block, columns, piece<Size, Type>::width);
+    const place at = place_of(block, columns, piece<Size, Type>::width, lines);
     shared.load(gr_data<const Type>(frame, 0), at.row, at.column, rows, columns);
     Type weight[Size][Size];
 #pragma unroll
@@ -109,7 +122,7 @@ __device__ __forceinline__ void conv2d_general(const struct gr_kernel_frame &fra
   const uint64_t blocks = gr_ceil_div(columns, GR_CONV2D_THREADS) * gr_ceil_div(rows, lines);
 #pragma unroll 1
   for (uint64_t block = blockIdx.x; block < blocks; block += gridDim.x) {
-    const place at = place_of(block, columns, GR_CONV2D_THREADS);
+    const place at = place_of(block, columns, GR_CONV2D_THREADS, lines);
     const int64_t top = at.row - height / 2, column = at.column + threadIdx.x;
     if (column >= columns) continue;
     Type sum[lines] = {};

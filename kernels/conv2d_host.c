@@ -67,7 +67,8 @@ uint32_t gr_conv2d_launches(const struct gr_kernel *kernel, const struct gr_kern
   const bool is_f64 = gr_is_f64(frame, 0);
   const char *entry = entry_for_window(is_f64, weights->rows, weights->columns);
   const uint64_t width = entry != NULL ? GR_CONV2D_THREADS * GR_CONV2D_COLUMNS : GR_CONV2D_THREADS;
+  const uint64_t height = entry != NULL && !is_f64 ? GR_CONV2D_ROWS_F32 : GR_CONV2D_ROWS;
   if (entry == NULL) entry = is_f64 ? "gr_conv2d_f64" : "gr_conv2d_f32";
-  const uint64_t across = (x->columns + width - 1) / width, down = (x->rows + GR_CONV2D_ROWS - 1) / GR_CONV2D_ROWS;
+  const uint64_t across = (x->columns + width - 1) / width, down = (x->rows + height - 1) / height;
   return gr_launch_blocks(launches, entry, across * down, 1, GR_CONV2D_THREADS);
 }

@@ -16,8 +16,9 @@ enum {
   GR_REDUCE_SCRATCH_BYTES = 16 + 8 * GR_REDUCE_BLOCKS_MAX, /* the count of finished blocks, then the partial results */
 
   GR_ROWS_THREADS = 256,
-  GR_SHORT_ROWS = 128,           /* rows of a block, one a thread, that lie in shared memory */
-  GR_SHORT_ROW_BYTES_MAX = 256,  /* so that they fit */
+  GR_FEW_ITEMS = 4,              /* elements of a thread, where rows are short */
+  GR_SOFTMAX_FEW_ROWS = 2,       /* rows of a group of threads, where rows are short */
+  GR_ARGMAX_FEW_ROWS = 4,
   GR_SOFTMAX_WARP_BYTES_MAX = 4096, /* a row that the registers of a warp hold */
   GR_SOFTMAX_BLOCK_ITEMS = 16,   /* elements a thread keeps in registers, where a block works on one row */
   GR_SOFTMAX_BLOCK_BYTES_MAX = 64 * 1024,
@@ -36,6 +37,7 @@ enum {
   GR_CONV2D_THREADS = 128,
   GR_CONV2D_COLUMNS = 2, /* adjacent columns of a thread, where the weights' size is known when compiled */
   GR_CONV2D_ROWS = 8,    /* adjacent rows of a thread */
+  GR_CONV2D_ROWS_F32 = 16, /* of f32, and with a window of known size */
 
   GR_GEMM_THREADS = 256,
   GR_GEMM_TILE_F32 = 128,

@@ -1,6 +1,5 @@
 /* Kernels that work on the rows of a buffer of two dimensions. rows_host.c chooses an entry by the length of a row:
- * - short rows go through shared memory, where each thread has one for itself: nothing is exchanged, and loads and stores
- *   of the block touch adjacent addresses;
+ * - short rows: a part of a warp has several rows at once, one access of each thread for each row;
  * - a row that the registers of a warp hold belongs to a warp, one that a block's hold to a block, without barriers in the
  *   first case;
  * - longer ones are read twice, by a block. */
@@ -8,74 +7,6 @@
 #include "kernels/number.h"
 
 constexpr unsigned int ALL_LANES = 0xffffffffu;
-
-/* --- Short rows: a block takes GR_SHORT_ROWS of them, in dynamic shared memory. --- */
-
-/* An odd distance between rows keeps the threads in different banks. */
-__device__ __forceinline__ unsigned int short_row_pitch(unsigned int columns) { return columns | 1u; }
-
-/* Walks over the elements that a thread moves, as position in shared memory: no division in the loop. */
-struct short_walk {
-  unsigned int row, column, columns, row_step, column_step;
-
-  __device__ __forceinline__ explicit short_walk(unsigned int columns_)
-      : row(threadIdx.x / columns_),
-        column(threadIdx.x % columns_),
-        columns(columns_),
-        row_step(GR_SHORT_ROWS / columns_),
-        column_step(GR_SHORT_ROWS % columns_) {}
-  __device__ __forceinline__ unsigned int position() const { return row * short_row_pitch(columns) + column; }
-  __device__ __forceinline__ void advance() {
-    row += row_step;
-    column += column_step;
-    if (column >= columns) {
-      column -= columns;
-      row++;
-    }
-  }
-};
-
-template <typename Type>
-__device__ __forceinline__ void load_short_rows(const Type *x, unsigned int count, unsigned int columns, Type *shared) {
-  constexpr int batch = 8;
-  short_walk walk(columns);
-#pragma unroll 1
-  for (unsigned int start = threadIdx.x; start < count; start += batch * GR_SHORT_ROWS) {
-    Type value[batch];
-#pragma unroll
-    for (int k = 0; k < batch; k++) {
-      const unsigned int index = start + k * GR_SHORT_ROWS;
-      value[k] = index < count ? x[index] : static_cast<Type>(0);
-    }
-#pragma unroll
-    for (int k = 0; k < batch; k++) {
-      if (start + k * GR_SHORT_ROWS < count) shared[walk.position()] = value[k];
-      walk.advance();
-    }
-  }
-}
-
-template <typename Type>
-__device__ __forceinline__ void store_short_rows(Type *out, unsigned int count, unsigned int columns,
-                                                 const Type *shared) {
-  short_walk walk(columns);
-#pragma unroll 4
-  for (unsigned int index = threadIdx.x; index < count; index += GR_SHORT_ROWS) {
-    out[index] = shared[walk.position()];
-    walk.advance();
-  }
-}
-
-/* Rows of the block that starts at `first`. */
-__device__ __forceinline__ unsigned int short_row_count(uint64_t first, uint64_t rows) {
-  return rows - first < GR_SHORT_ROWS ? static_cast<unsigned int>(rows - first) : GR_SHORT_ROWS;
-}
-
-template <typename Type>
-__device__ __forceinline__ Type *short_rows_memory() {
-  extern __shared__ double short_rows[];
-  return reinterpret_cast<Type *>(short_rows);
-}
 
 /* --- Groups of threads that have a row together --- */
 
@@ -151,6 +82,49 @@ __device__ __forceinline__ bool rows_are_aligned(const struct gr_kernel_frame &f
   return is_aligned;
 }
 
+/* --- Short rows. `Lanes` adjacent threads have `Rows` rows at once, each thread GR_FEW_ITEMS elements of each. --- */
+
+template <int Lanes, typename Of, typename Type>
+__device__ __forceinline__ Type reduce_lanes(Type value) {
+#pragma unroll
+  for (unsigned int offset = Lanes / 2; offset > 0; offset /= 2)
+    value = Of::join(value, __shfl_xor_sync(ALL_LANES, value, offset));
+  return value;
+}
+
+template <int Lanes, int Rows, int Width, typename Type>
+struct few_rows {
+  typedef gr_vector<Type, Width> vector;
+  static constexpr int vectors = GR_FEW_ITEMS / Width;
+  static constexpr int groups = GR_ROWS_THREADS / Lanes;
+  uint64_t rows;
+  unsigned int columns, lane, group;
+  vector value[Rows][vectors];
+
+  __device__ __forceinline__ few_rows(uint64_t rows_, unsigned int columns_)
+      : rows(rows_), columns(columns_), lane(threadIdx.x % Lanes), group(threadIdx.x / Lanes) {}
+  __device__ __forceinline__ uint64_t row(uint64_t first, int r) const { return first + r * groups + group; }
+  /* Of the row's vectors, the k-th of this thread. */
+  __device__ __forceinline__ unsigned int index(int k) const { return k * Lanes + lane; }
+  __device__ __forceinline__ bool is_there(int k) const { return index(k) < columns / Width; }
+
+  /* What lies behind the end of a row is `none`. Behind the last row it comes again, since all lanes of a warp exchange
+   * values. */
+  __device__ __forceinline__ void load(const Type *x, uint64_t first, Type none) {
+#pragma unroll
+    for (int r = 0; r < Rows; r++) {
+      const uint64_t from = row(first, r) < rows ? row(first, r) : rows - 1;
+#pragma unroll
+      for (int k = 0; k < vectors; k++) {
+        if (is_there(k)) value[r][k] = reinterpret_cast<const vector *>(x + from * columns)[index(k)];
+        else
+#pragma unroll
+          for (int e = 0; e < Width; e++) value[r][k].element[e] = none;
+      }
+    }
+  }
+};
+
 /* --- softmax_rows --- */
 
 /* A row that the registers of the group hold, `Items` elements a thread. */
@@ -208,35 +182,44 @@ __device__ __forceinline__ void softmax_rows(const struct gr_kernel_frame &frame
   }
 }
 
-template <typename Type>
-__device__ __forceinline__ void softmax_short(const struct gr_kernel_frame &frame) {
-  Type *shared = short_rows_memory<Type>();
-  const uint64_t rows = frame.arguments[0].rows;
-  const unsigned int columns = static_cast<unsigned int>(frame.arguments[0].columns);
-  const uint64_t step = uint64_t(gridDim.x) * GR_SHORT_ROWS;
+template <int Lanes, int Width, typename Type>
+__device__ __forceinline__ void softmax_few(const struct gr_kernel_frame &frame) {
+  constexpr int at_once = GR_SOFTMAX_FEW_ROWS;
+  typedef few_rows<Lanes, at_once, Width, Type> rows_type;
+  rows_type here(frame.arguments[0].rows, static_cast<unsigned int>(frame.arguments[0].columns));
+  const uint64_t tile = at_once * rows_type::groups;
 #pragma unroll 1
-  for (uint64_t first = uint64_t(blockIdx.x) * GR_SHORT_ROWS; first < rows; first += step) {
-    const unsigned int here = short_row_count(first, rows);
-    load_short_rows(gr_data<const Type>(frame, 0) + first * columns, here * columns, columns, shared);
-    __syncthreads();
-    if (threadIdx.x < here) {
-      Type *row = shared + threadIdx.x * short_row_pitch(columns);
-      Type largest = row[0], sum = 0;
-#pragma unroll 4
-      for (unsigned int i = 1; i < columns; i++) largest = fmax(largest, row[i]);
-#pragma unroll 4
-      for (unsigned int i = 0; i < columns; i++) {
-        row[i] = exp(row[i] - largest);
-        sum += row[i];
+  for (uint64_t first = blockIdx.x * tile; first < here.rows; first += gridDim.x * tile) {
+    here.load(gr_data<const Type>(frame, 0), first, -static_cast<Type>(INFINITY));
+#pragma unroll
+    for (int r = 0; r < at_once; r++) {
+      Type largest = here.value[r][0].element[0], sum = 0;
+#pragma unroll
+      for (int i = 1; i < GR_FEW_ITEMS; i++) largest = fmax(largest, here.value[r][i / Width].element[i % Width]);
+      largest = reduce_lanes<Lanes, max_of<Type>>(largest);
+#pragma unroll
+      for (int i = 0; i < GR_FEW_ITEMS; i++) {
+        Type &value = here.value[r][i / Width].element[i % Width];
+        value = exp(value - largest);
+        sum += value;
       }
-      const Type factor = 1 / sum;
-#pragma unroll 4
-      for (unsigned int i = 0; i < columns; i++) row[i] *= factor;
+      const Type factor = 1 / reduce_lanes<Lanes, sum_of<Type>>(sum);
+#pragma unroll
+      for (int k = 0; k < rows_type::vectors; k++) {
+#pragma unroll
+        for (int e = 0; e < Width; e++) here.value[r][k].element[e] *= factor;
+        if (here.is_there(k) && here.row(first, r) < here.rows)
+          reinterpret_cast<typename rows_type::vector *>(gr_data<Type>(frame, 1) +
+                                                         here.row(first, r) * here.columns)[here.index(k)] =
+              here.value[r][k];
+      }
     }
-    __syncthreads();
-    store_short_rows(gr_data<Type>(frame, 1) + first * columns, here * columns, columns, shared);
-    __syncthreads();
   }
+}
+template <int Lanes, typename Type>
+__device__ __forceinline__ void softmax_few(const struct gr_kernel_frame &frame) {
+  if (rows_are_aligned<Type>(frame, 2)) softmax_few<Lanes, GR_VECTOR_BYTES / sizeof(Type), Type>(frame);
+  else softmax_few<Lanes, 1, Type>(frame);
 }
 
 /* A row of any length, read twice: the largest element and the sum are found in one pass, where the sum is made smaller
@@ -285,11 +268,20 @@ __device__ __forceinline__ void softmax_long(const struct gr_kernel_frame &frame
   }
 }
 
+#define FEW_ENTRIES(NAME, FUNCTION, TYPE, SUFFIX)                                                           \
+  GR_ENTRY(gr_##NAME##_##SUFFIX##_few_2, GR_ROWS_THREADS) { FUNCTION<2, TYPE>(frame); }                     \
+  GR_ENTRY(gr_##NAME##_##SUFFIX##_few_4, GR_ROWS_THREADS) { FUNCTION<4, TYPE>(frame); }                     \
+  GR_ENTRY(gr_##NAME##_##SUFFIX##_few_8, GR_ROWS_THREADS) { FUNCTION<8, TYPE>(frame); }                     \
+  GR_ENTRY(gr_##NAME##_##SUFFIX##_few_16, GR_ROWS_THREADS) { FUNCTION<16, TYPE>(frame); }                   \
+  GR_ENTRY(gr_##NAME##_##SUFFIX##_few_32, GR_ROWS_THREADS) { FUNCTION<32, TYPE>(frame); }
+FEW_ENTRIES(softmax_rows, softmax_few, float, f32)
+FEW_ENTRIES(softmax_rows, softmax_few, double, f64)
+
 #define SOFTMAX_ENTRIES(TYPE, SUFFIX, MANY)                                                                  \
-  GR_ENTRY(gr_softmax_rows_##SUFFIX##_short, GR_SHORT_ROWS) { softmax_short<TYPE>(frame); }                  \
-  GR_ENTRY(gr_softmax_rows_##SUFFIX##_4, GR_ROWS_THREADS) { softmax_rows<4, warp_group, TYPE>(frame); }      \
   GR_ENTRY(gr_softmax_rows_##SUFFIX##_8, GR_ROWS_THREADS) { softmax_rows<8, warp_group, TYPE>(frame); }      \
-  GR_ENTRY(gr_softmax_rows_##SUFFIX##_many, GR_ROWS_THREADS) { softmax_rows<MANY, warp_group, TYPE>(frame); } \
+  GR_ENTRY_BLOCKS(gr_softmax_rows_##SUFFIX##_many, GR_ROWS_THREADS, 2) {                                     \
+    softmax_rows<MANY, warp_group, TYPE>(frame);                                                             \
+  }                                                                                                          \
   GR_ENTRY(gr_softmax_rows_##SUFFIX##_block, GR_SOFTMAX_BLOCK_BYTES_MAX / GR_SOFTMAX_BLOCK_ITEMS / sizeof(TYPE)) { \
     softmax_rows<GR_SOFTMAX_BLOCK_ITEMS, block_group, TYPE>(frame);                                          \
   }                                                                                                          \
@@ -309,32 +301,42 @@ __device__ __forceinline__ bool is_equal(Type a, Type b) {
   return a == b || (a != a && b != b);
 }
 
-template <typename Type>
-__device__ __forceinline__ void argmax_short(const struct gr_kernel_frame &frame) {
-  Type *shared = short_rows_memory<Type>();
-  const uint64_t rows = frame.arguments[0].rows;
-  const unsigned int columns = static_cast<unsigned int>(frame.arguments[0].columns);
-  const uint64_t step = uint64_t(gridDim.x) * GR_SHORT_ROWS;
+template <int Lanes, int Width, typename Type>
+__device__ __forceinline__ void argmax_few(const struct gr_kernel_frame &frame) {
+  constexpr int at_once = GR_ARGMAX_FEW_ROWS;
+  typedef few_rows<Lanes, at_once, Width, Type> rows_type;
+  rows_type here(frame.arguments[0].rows, static_cast<unsigned int>(frame.arguments[0].columns));
+  const uint64_t tile = at_once * rows_type::groups;
 #pragma unroll 1
-  for (uint64_t first = uint64_t(blockIdx.x) * GR_SHORT_ROWS; first < rows; first += step) {
-    const unsigned int here = short_row_count(first, rows);
-    load_short_rows(gr_data<const Type>(frame, 0) + first * columns, here * columns, columns, shared);
-    __syncthreads();
-    if (threadIdx.x < here) {
-      const Type *row = shared + threadIdx.x * short_row_pitch(columns);
-      Type best = row[0];
-      unsigned int column = 0;
-#pragma unroll 4
-      for (unsigned int i = 1; i < columns; i++)
-        if (is_larger(row[i], best)) {
-          best = row[i];
-          column = i;
-        }
-      gr_data<int32_t>(frame, 1)[first + threadIdx.x] = static_cast<int32_t>(column);
+  for (uint64_t first = blockIdx.x * tile; first < here.rows; first += gridDim.x * tile) {
+    here.load(gr_data<const Type>(frame, 0), first, -static_cast<Type>(INFINITY));
+#pragma unroll
+    for (int r = 0; r < at_once; r++) {
+      Type largest = here.value[r][0].element[0];
+#pragma unroll
+      for (int i = 1; i < GR_FEW_ITEMS; i++)
+        largest = largest_or_nan(largest, here.value[r][i / Width].element[i % Width]);
+      largest = reduce_lanes<Lanes, largest_of<Type>>(largest);
+      /* What is not there may equal the largest, but comes behind what is. A NaN that is there is the largest. */
+      unsigned int column = 0xffffffffu;
+#pragma unroll
+      for (int i = GR_FEW_ITEMS - 1; i >= 0; i--) {
+        const Type value = here.value[r][i / Width].element[i % Width];
+        if (value == largest || value != value) column = here.index(i / Width) * Width + i % Width;
+      }
+      column = reduce_lanes<Lanes, least_of<unsigned int>>(column);
+      if (here.lane == 0 && here.row(first, r) < here.rows)
+        gr_data<int32_t>(frame, 1)[here.row(first, r)] = static_cast<int32_t>(column);
     }
-    __syncthreads();
   }
 }
+template <int Lanes, typename Type>
+__device__ __forceinline__ void argmax_few(const struct gr_kernel_frame &frame) {
+  if (rows_are_aligned<Type>(frame, 1)) argmax_few<Lanes, GR_VECTOR_BYTES / sizeof(Type), Type>(frame);
+  else argmax_few<Lanes, 1, Type>(frame);
+}
+FEW_ENTRIES(argmax_rows, argmax_few, float, f32)
+FEW_ENTRIES(argmax_rows, argmax_few, double, f64)
 
 /* The elements of a batch, in ascending columns; beyond the end, the row's last element once more. */
 template <int Batch, int Width, typename Group, typename Type>
@@ -400,7 +402,6 @@ __device__ __forceinline__ void argmax_rows(const struct gr_kernel_frame &frame)
 }
 
 #define ARGMAX_ENTRIES(TYPE, SUFFIX)                                                                       \
-  GR_ENTRY(gr_argmax_rows_##SUFFIX##_short, GR_SHORT_ROWS) { argmax_short<TYPE>(frame); }                  \
   GR_ENTRY(gr_argmax_rows_##SUFFIX##_1, GR_ROWS_THREADS) { argmax_rows<1, warp_group, TYPE>(frame); }      \
   GR_ENTRY(gr_argmax_rows_##SUFFIX##_4, GR_ROWS_THREADS) { argmax_rows<4, warp_group, TYPE>(frame); }      \
   GR_ENTRY(gr_argmax_rows_##SUFFIX##_block, 1024) { argmax_rows<4, block_group, TYPE>(frame); }

@@ -129,12 +129,18 @@ static uint32_t power_of_two_from(uint64_t value, uint32_t low, uint32_t high) {
   return power;
 }
 
-static uint32_t launch_short(struct gr_kernel_launch *launch, const char *entry,
-                             const struct gr_kernel_frame_argument *x, size_t element_bytes) {
-  gr_launch_blocks(launch, entry, x->rows, GR_SHORT_ROWS, GR_SHORT_ROWS);
-  launch->shared_bytes = (uint32_t)(GR_SHORT_ROWS * (x->columns | 1) * element_bytes);
-  return 1;
+/* The least number of lanes, as a power of two, whose elements hold a row: 2 to 32; its entry is entries[log2 - 1]. */
+static uint32_t launch_few(struct gr_kernel_launch *launch, const char *const entries[5],
+                           const struct gr_kernel_frame_argument *x, uint32_t rows_at_once) {
+  uint32_t lanes = 2, entry = 0;
+  for (; lanes * GR_FEW_ITEMS < x->columns; lanes *= 2) entry++;
+  return gr_launch_blocks(launch, entries[entry], x->rows, (uint64_t)GR_ROWS_THREADS / lanes * rows_at_once,
+                          GR_ROWS_THREADS);
 }
+#define FEW(NAME)                                                                                     \
+  {                                                                                                   \
+    NAME "_few_2", NAME "_few_4", NAME "_few_8", NAME "_few_16", NAME "_few_32"                       \
+  }
 
 /* A warp for each row. */
 static uint32_t launch_warps(struct gr_kernel_launch *launch, const char *entry, uint64_t rows) {
@@ -149,10 +155,8 @@ uint32_t gr_softmax_rows_launches(const struct gr_kernel *kernel, const struct g
   const struct gr_kernel_frame_argument *x = &frame->arguments[0];
   const bool is_f64 = gr_is_f64(frame, 0);
   const size_t element_bytes = is_f64 ? sizeof(double) : sizeof(float);
-  if (x->columns <= GR_SHORT_ROW_BYTES_MAX / element_bytes)
-    return launch_short(launches, is_f64 ? "gr_softmax_rows_f64_short" : "gr_softmax_rows_f32_short", x, element_bytes);
-  if (x->columns <= WARP * 4)
-    return launch_warps(launches, is_f64 ? "gr_softmax_rows_f64_4" : "gr_softmax_rows_f32_4", x->rows);
+  static const char *const few[2][5] = {FEW("gr_softmax_rows_f32"), FEW("gr_softmax_rows_f64")};
+  if (x->columns <= WARP * GR_FEW_ITEMS) return launch_few(launches, few[is_f64], x, GR_SOFTMAX_FEW_ROWS);
   if (x->columns <= WARP * 8)
     return launch_warps(launches, is_f64 ? "gr_softmax_rows_f64_8" : "gr_softmax_rows_f32_8", x->rows);
   if (x->columns <= GR_SOFTMAX_WARP_BYTES_MAX / element_bytes)
@@ -170,9 +174,8 @@ uint32_t gr_argmax_rows_launches(const struct gr_kernel *kernel, const struct gr
   (void)kernel;
   const struct gr_kernel_frame_argument *x = &frame->arguments[0];
   const bool is_f64 = gr_is_f64(frame, 0);
-  const size_t element_bytes = is_f64 ? sizeof(double) : sizeof(float);
-  if (x->columns <= GR_SHORT_ROW_BYTES_MAX / element_bytes)
-    return launch_short(launches, is_f64 ? "gr_argmax_rows_f64_short" : "gr_argmax_rows_f32_short", x, element_bytes);
+  static const char *const few[2][5] = {FEW("gr_argmax_rows_f32"), FEW("gr_argmax_rows_f64")};
+  if (x->columns <= WARP * GR_FEW_ITEMS) return launch_few(launches, few[is_f64], x, GR_ARGMAX_FEW_ROWS);
   if (x->columns <= WARP * 8)
     return launch_warps(launches, is_f64 ? "gr_argmax_rows_f64_1" : "gr_argmax_rows_f32_1", x->rows);
   if (x->columns <= GR_ARGMAX_WARP_COLUMNS_MAX || x->rows >= GR_ARGMAX_ROWS_MANY)

@@ -16,7 +16,7 @@ template <typename Type>
 __device__ __forceinline__ double row_sum(const csr<Type> &a, uint64_t row) {
   const int64_t begin = a.indptr[row], end = a.indptr[row + 1];
   if (begin < 0 || end > a.count || begin > end) return static_cast<double>(NAN);
-  constexpr int batch = 4;
+  constexpr int batch = 8;
   double sum = 0;
 #pragma unroll 1
   for (int64_t start = begin + threadIdx.x; start < end; start += batch * blockDim.x) {

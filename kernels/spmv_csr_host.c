@@ -62,7 +62,7 @@ uint32_t gr_spmv_csr_launches(const struct gr_kernel *kernel, const struct gr_ke
   const uint64_t rows = gr_element_count(frame, Y);
   const uint64_t average = gr_element_count(frame, VALUES) / rows;
   uint32_t lanes = 1;
-  while (lanes < 32 && lanes * 4 < average) lanes *= 2; /* some four elements for each lane */
+  while (lanes < 32 && lanes * 8 < average) lanes *= 2; /* some eight elements for each lane */
   gr_launch_blocks(launches, gr_is_f64(frame, Y) ? "gr_spmv_csr_f64" : "gr_spmv_csr_f32", rows, GR_SPMV_THREADS / lanes,
                    lanes);
   launches->block[1] = GR_SPMV_THREADS / lanes;

@@ -68,13 +68,14 @@ static const struct line lines[] = {
     {"dot f32", F32("x") F32("y") ONE("out", "0"), "kernel: dot, args: {x: x, y: y, out: out}", 2, 1},
     {"norm2 f32", F32("x") ONE("out", "0"), "kernel: norm2, args: {x: x, out: out}", 1, 1},
     {"max f32", F32("x") ONE("out", "0"), "kernel: max, args: {x: x, out: out}", 1, 1},
-    {"softmax_rows f32 [., 16]", ROWS("x") ROWS("out"), "kernel: softmax_rows, args: {x: x, out: out}", 2, 16},
+    {"softmax_rows f32 [., 10]", ROWS("x") ROWS("out"), "kernel: softmax_rows, args: {x: x, out: out}", 2, 10},
+    {"softmax_rows f32 [., 64]", ROWS("x") ROWS("out"), "kernel: softmax_rows, args: {x: x, out: out}", 2, 64},
     {"softmax_rows f32 [., 256]", ROWS("x") ROWS("out"), "kernel: softmax_rows, args: {x: x, out: out}", 2, 256},
     {"softmax_rows f32 [., 1024]", ROWS("x") ROWS("out"), "kernel: softmax_rows, args: {x: x, out: out}", 2, 1024},
     {"softmax_rows f32 [., 8192]", ROWS("x") ROWS("out"), "kernel: softmax_rows, args: {x: x, out: out}", 2, 8192},
     {"softmax_rows f64 [., 512]", ROWS_F64("x") ROWS_F64("out"), "kernel: softmax_rows, args: {x: x, out: out}", 2, 512},
-    {"argmax_rows f32 [., 16]", ROWS("x") "out: {type: i32, shape: [r]}, ",
-     "kernel: argmax_rows, args: {x: x, out: out}", 1 + 1 / 16.0, 16},
+    {"argmax_rows f32 [., 10]", ROWS("x") "out: {type: i32, shape: [r]}, ",
+     "kernel: argmax_rows, args: {x: x, out: out}", 1 + 1 / 10.0, 10},
     {"argmax_rows f32 [., 1024]", ROWS("x") "out: {type: i32, shape: [r]}, ",
      "kernel: argmax_rows, args: {x: x, out: out}", 1 + 1 / 1024.0, 1024},
     {"add_row f32 [., 10]", ROWS("x") ROWS("out") "row: {type: f32, shape: [c], init: {fill: 1}}, ",
@@ -92,11 +93,13 @@ static const struct line lines[] = {
      "kernel: conv2d, args: {x: x, weights: w, out: out}", 2, 8192},
     {"conv2d f64, 3x3", ROWS_F64("x") ROWS_F64("out") "w: {type: f64, shape: [3, 3], init: {fill: 0.1}}, ",
      "kernel: conv2d, args: {x: x, weights: w, out: out}", 2, 8192},
-    /* One element a row: 4 + 4 bytes of values and indices, 4 of bounds, 4 read, 4 written. */
-    {"spmv_csr f32, diagonal",
-     "p: {type: i32, shape: [n + 1], init: {iota: {start: 0, step: 1}}}, "
-     "i: {type: i32, shape: [n], init: {iota: {start: 0, step: 1}}}, " F32("v") F32("x") F32("y"),
-     "kernel: spmv_csr, args: {indptr: p, indices: i, values: v, x: x, y: y}", 5, 1},
+    /* A block of 32 adjacent columns in each row: of every element, 4 bytes of values, of indices and of x, and besides the
+     * bounds and the results. */
+    {"spmv_csr f32, 32 a row",
+     "p: {type: i32, shape: [r + 1], init: {iota: {start: 0, step: 32}}}, "
+     "i: {type: i32, shape: [n], init: {iota: {start: 0, step: 1}}}, " F32("v") F32("x")
+     "y: {type: f32, shape: [r]}, ",
+     "kernel: spmv_csr, args: {indptr: p, indices: i, values: v, x: x, y: y}", 3 + 2 / 32.0, 32},
     {"black_scholes f32", F32("a") F32("b") F32("t") F32("call") F32("put"),
      "kernel: black_scholes, args: {spot: a, strike: b, years: t, rate: 0.02, volatility: 0.3, call: call, put: put}", 5,
      1},
@@ -199,7 +202,7 @@ static bool is_ready(const struct bench *bench) {
     printf("skipped: %s\n", info.reason);
     return false;
   }
-  printf("skipped: this build has no back end '%s'\n", bench->backend);
+  printf("skipped: this build has no backend '%s'\n", bench->backend);
   return false;
 }
 
