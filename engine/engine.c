@@ -130,7 +130,8 @@ static enum gr_status choose_backend(struct gr_graph *graph, const char *name, c
                                      struct gr_error *error) {
   if (name && strcmp(name, "auto") != 0) {
     const struct gr_backend *found = NULL;
-    GR_RETURN_IF_FAILED(gr_engine_find_backend(name, &found, error));
+    enum gr_status status = gr_engine_find_backend(name, &found, error);
+    if (!found) return status;
     struct gr_probe probe = {0};
     found->probe(&probe);
     if (probe.device_count == 0) {
@@ -191,7 +192,8 @@ static enum gr_status open_device(struct gr_graph *graph, const struct gr_graph_
                                   struct gr_error *error) {
   const struct gr_engine *engine = graph->engine;
   const struct gr_backend *backend = NULL;
-  GR_RETURN_IF_FAILED(choose_backend(graph, options->backend, &backend, error));
+  enum gr_status status = choose_backend(graph, options->backend, &backend, error);
+  if (!backend) return status;
   GR_RETURN_IF_FAILED(gr_backend_verify(backend, error));
   GR_RETURN_IF_FAILED(gr_engine_refuse_if_lost(graph->engine, backend, error));
   struct gr_device_options device_options = {

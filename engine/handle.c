@@ -131,8 +131,8 @@ enum gr_status gr_device_describe(const struct gr_engine *engine, const char *ba
   if (!backend) return gr_engine_null_argument(error, "backend");
   if (!info) return gr_engine_null_argument(error, "info");
   const struct gr_backend *found = NULL;
-  GR_RETURN_IF_FAILED(gr_engine_find_backend(backend, &found, error));
-  return found->describe(device_index, info, error);
+  enum gr_status status = gr_engine_find_backend(backend, &found, error);
+  return found ? found->describe(device_index, info, error) : status;
 }
 
 /* ---- one call at a time ---- */
