@@ -1,4 +1,4 @@
-/* The only place where the engine gets memory. The hooks are part of the public face: engine/graphrun.h includes this.
+/* The only place where the engine gets memory: through the hooks of base/types.h.
  *
  * There is no global allocator: every object that allocates holds a pointer to the `gr_memory` of its engine. */
 #ifndef GRAPHRUN_ENGINE_BASE_MEMORY_H
@@ -9,14 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A program's own allocator. All three or none: with none the C library's malloc, realloc and free serve. They may be
- * called from any thread at once. Alignment as malloc's. `resize` is realloc. `release` is never given null. */
-struct gr_memory_hooks {
-  void *(*allocate)(void *context, size_t size_bytes);
-  void *(*resize)(void *context, void *address, size_t size_bytes);
-  void (*release)(void *context, void *address);
-  void *context;
-};
+#include "engine/base/types.h"
 
 /* Counts what goes through the hooks, and fails on demand for tests. */
 struct gr_memory {

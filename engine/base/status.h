@@ -4,6 +4,10 @@
 
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* One row a code: name, number, short text, exit status of `graphrun`. Numbers never change; rows are only appended. */
 #define GR_STATUS_LIST(X)                                                           \
   X(GR_OK, 0, "success", 0)                                                         \
@@ -71,5 +75,9 @@ void gr_error_node(struct gr_error *error, const char *node);
     enum gr_status status_of_call = (call);             \
     if (status_of_call != GR_OK) return status_of_call; \
   } while (0)
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

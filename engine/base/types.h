@@ -5,6 +5,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Where a buffer lives. */
 enum gr_place {
   GR_PLACE_DEVICE,
@@ -52,6 +56,15 @@ struct gr_device_info {
   uint32_t unit_count; /* multiprocessors, or cores */
 };
 
+/* A program's own allocator. All three or none: with none the C library's malloc, realloc and free serve. They may be
+ * called from any thread at once. Alignment as malloc's. `resize` is realloc. `release` is never given null. */
+struct gr_memory_hooks {
+  void *(*allocate)(void *context, size_t size_bytes);
+  void *(*resize)(void *context, void *address, size_t size_bytes);
+  void (*release)(void *context, void *address);
+  void *context;
+};
+
 /* Raw page-locked blocks, as the CUDA runtime gives them. Both may be called from any thread, never during a capture.
  */
 struct gr_pinned_source {
@@ -70,5 +83,9 @@ struct gr_pinned_hooks {
   void (*destroy)(void *pool);
   void *context;
 };
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif
