@@ -1,5 +1,5 @@
-/* Prices of European calls and puts by Black and Scholes, without dividends. Where the price does not move any more (no time
- * left, or no volatility), a price is what exercising is worth. All arithmetic is in the buffers' type. */
+/* Prices of European calls and puts by Black and Scholes, without dividends. Where the price does not move any more (no
+ * time left, or no volatility), a price is what exercising is worth. All arithmetic is in the buffers' type. */
 #include <tgmath.h>
 
 #include "kernels/internal.h"
@@ -17,36 +17,35 @@ bool gr_black_scholes_check(const struct gr_kernel *kernel, const struct gr_kern
 }
 
 /* A NaN anywhere ends up in both prices: no comparison may swallow it. */
-#define BLACK_SCHOLES(TYPE, SUFFIX)                                                                           \
-  static void price_##SUFFIX(TYPE spot, TYPE strike, TYPE years, TYPE rate, TYPE volatility, TYPE *call,      \
-                             TYPE *put) {                                                                     \
-    const TYPE half = (TYPE)0.5, root_half = (TYPE)0.70710678118654752440;                                    \
-    const TYPE discounted = strike * exp(-rate * years);                                                      \
-    const TYPE deviation = volatility * sqrt(years);                                                          \
-    if (deviation == 0) {                                                                                     \
-      const TYPE gain = spot - discounted;                                                                    \
-      *call = gain > 0 ? gain : gain < 0 ? 0 : gain;                                                          \
-      *put = gain < 0 ? -gain : gain > 0 ? 0 : gain;                                                          \
-      return;                                                                                                 \
-    }                                                                                                         \
-    const TYPE d1 = (log(spot / strike) + (rate + half * volatility * volatility) * years) / deviation;       \
-    const TYPE d2 = d1 - deviation;                                                                           \
-    const TYPE tail1 = half * erfc(fabs(d1) * root_half), tail2 = half * erfc(fabs(d2) * root_half);          \
-    *call = spot * (d1 > 0 ? 1 - tail1 : tail1) - discounted * (d2 > 0 ? 1 - tail2 : tail2);                  \
-    *put = discounted * (d2 > 0 ? tail2 : 1 - tail2) - spot * (d1 > 0 ? tail1 : 1 - tail1);                   \
-  }                                                                                                           \
-  static void black_scholes_##SUFFIX(const struct gr_kernel_frame *frame) {                                   \
-    const TYPE *spot = frame->arguments[SPOT].data, *strike = frame->arguments[STRIKE].data;                  \
-    const TYPE *years = frame->arguments[YEARS].data;                                                         \
-    TYPE *call = frame->arguments[CALL].data, *put = frame->arguments[PUT].data;                              \
-    const TYPE rate = (TYPE)frame->arguments[RATE].real, volatility = (TYPE)frame->arguments[VOLATILITY].real; \
-    const uint64_t count = gr_element_count(frame, SPOT);                                                     \
-    for (uint64_t i = 0; i < count; i++) {                                                                    \
-      TYPE call_price, put_price; /* an output may be an input */                                             \
-      price_##SUFFIX(spot[i], strike[i], years[i], rate, volatility, &call_price, &put_price);                \
-      call[i] = call_price;                                                                                   \
-      put[i] = put_price;                                                                                     \
-    }                                                                                                         \
+#define BLACK_SCHOLES(TYPE, SUFFIX)                                                                                   \
+  static void price_##SUFFIX(TYPE spot, TYPE strike, TYPE years, TYPE rate, TYPE volatility, TYPE *call, TYPE *put) { \
+    const TYPE half = (TYPE)0.5, root_half = (TYPE)0.70710678118654752440;                                            \
+    const TYPE discounted = strike * exp(-rate * years);                                                              \
+    const TYPE deviation = volatility * sqrt(years);                                                                  \
+    if (deviation == 0) {                                                                                             \
+      const TYPE gain = spot - discounted;                                                                            \
+      *call = gain > 0 ? gain : gain < 0 ? 0 : gain;                                                                  \
+      *put = gain < 0 ? -gain : gain > 0 ? 0 : gain;                                                                  \
+      return;                                                                                                         \
+    }                                                                                                                 \
+    const TYPE d1 = (log(spot / strike) + (rate + half * volatility * volatility) * years) / deviation;               \
+    const TYPE d2 = d1 - deviation;                                                                                   \
+    const TYPE tail1 = half * erfc(fabs(d1) * root_half), tail2 = half * erfc(fabs(d2) * root_half);                  \
+    *call = spot * (d1 > 0 ? 1 - tail1 : tail1) - discounted * (d2 > 0 ? 1 - tail2 : tail2);                          \
+    *put = discounted * (d2 > 0 ? tail2 : 1 - tail2) - spot * (d1 > 0 ? tail1 : 1 - tail1);                           \
+  }                                                                                                                   \
+  static void black_scholes_##SUFFIX(const struct gr_kernel_frame *frame) {                                           \
+    const TYPE *spot = frame->arguments[SPOT].data, *strike = frame->arguments[STRIKE].data;                          \
+    const TYPE *years = frame->arguments[YEARS].data;                                                                 \
+    TYPE *call = frame->arguments[CALL].data, *put = frame->arguments[PUT].data;                                      \
+    const TYPE rate = (TYPE)frame->arguments[RATE].real, volatility = (TYPE)frame->arguments[VOLATILITY].real;        \
+    const uint64_t count = gr_element_count(frame, SPOT);                                                             \
+    for (uint64_t i = 0; i < count; i++) {                                                                            \
+      TYPE call_price, put_price; /* an output may be an input */                                                     \
+      price_##SUFFIX(spot[i], strike[i], years[i], rate, volatility, &call_price, &put_price);                        \
+      call[i] = call_price;                                                                                           \
+      put[i] = put_price;                                                                                             \
+    }                                                                                                                 \
   }
 BLACK_SCHOLES(float, f32)
 BLACK_SCHOLES(double, f64)

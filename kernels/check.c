@@ -50,8 +50,8 @@ bool gr_check_same_count(const struct gr_call *call, uint32_t index, uint32_t re
   uint64_t count = call->arguments[index].element_count;
   uint64_t expected = call->arguments[reference].element_count;
   if (count == expected) return true;
-  return gr_refuse(call, (int32_t)index, "'%s' has %" PRIu64 " element%s, but '%s' has %" PRIu64,
-                   name_of(call, index), count, plural(count), name_of(call, reference), expected);
+  return gr_refuse(call, (int32_t)index, "'%s' has %" PRIu64 " element%s, but '%s' has %" PRIu64, name_of(call, index),
+                   count, plural(count), name_of(call, reference), expected);
 }
 
 bool gr_check_one_element(const struct gr_call *call, uint32_t index) {

@@ -19,8 +19,8 @@ __device__ __forceinline__ place place_of(uint64_t block, int64_t columns, int w
   return {int64_t(block / across) * height, int64_t(block % across) * width};
 }
 
-/* The piece of the picture that a block's windows touch, in shared memory. All of a thread's loads are under way before it
- * stores the first. */
+/* The piece of the picture that a block's windows touch, in shared memory. All of a thread's loads are under way before
+ * it stores the first. */
 template <int Size, typename Type>
 struct piece {
   static constexpr int reach = Size / 2;
@@ -148,10 +148,10 @@ __device__ __forceinline__ void conv2d_general(const struct gr_kernel_frame &fra
   }
 }
 
-#define ENTRIES(TYPE, SUFFIX)                                                                   \
-  GR_ENTRY(gr_conv2d_##SUFFIX##_3, GR_CONV2D_THREADS) { conv2d_square<3, TYPE>(frame); }        \
-  GR_ENTRY(gr_conv2d_##SUFFIX##_5, GR_CONV2D_THREADS) { conv2d_square<5, TYPE>(frame); }        \
-  GR_ENTRY(gr_conv2d_##SUFFIX##_7, GR_CONV2D_THREADS) { conv2d_square<7, TYPE>(frame); }        \
+#define ENTRIES(TYPE, SUFFIX)                                                            \
+  GR_ENTRY(gr_conv2d_##SUFFIX##_3, GR_CONV2D_THREADS) { conv2d_square<3, TYPE>(frame); } \
+  GR_ENTRY(gr_conv2d_##SUFFIX##_5, GR_CONV2D_THREADS) { conv2d_square<5, TYPE>(frame); } \
+  GR_ENTRY(gr_conv2d_##SUFFIX##_7, GR_CONV2D_THREADS) { conv2d_square<7, TYPE>(frame); } \
   GR_ENTRY(gr_conv2d_##SUFFIX, GR_CONV2D_THREADS) { conv2d_general<TYPE>(frame); }
 ENTRIES(float, f32)
 ENTRIES(double, f64)

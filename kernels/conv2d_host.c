@@ -1,5 +1,5 @@
-/* 2-D correlation with weights of odd extents; outside of the picture its edge is repeated. The products of an output are
- * added in the buffers' type, window row by window row. */
+/* 2-D correlation with weights of odd extents; outside of the picture its edge is repeated. The products of an output
+ * are added in the buffers' type, window row by window row. */
 #include <string.h>
 
 #include "kernels/geometry.h"
@@ -20,25 +20,25 @@ bool gr_conv2d_check(const struct gr_kernel *kernel, const struct gr_kernel_argu
 static int64_t within(int64_t index, int64_t extent) { return index < 0 ? 0 : index >= extent ? extent - 1 : index; }
 
 /* Adds weight * line, moved by `shift` columns, to a row of outputs. */
-#define CONV2D(TYPE, SUFFIX)                                                                                       \
-  static void add_shifted_##SUFFIX(TYPE *out, const TYPE *line, TYPE weight, int64_t shift, int64_t columns) {     \
-    const int64_t begin = within(-shift, columns + 1), end = within(columns - shift, columns + 1);                 \
-    for (int64_t c = 0; c < begin; c++) out[c] += weight * line[0];                                                \
-    for (int64_t c = begin; c < end; c++) out[c] += weight * line[c + shift];                                      \
-    for (int64_t c = end > begin ? end : begin; c < columns; c++) out[c] += weight * line[columns - 1];            \
-  }                                                                                                                \
-  static void conv2d_##SUFFIX(const struct gr_kernel_frame *frame) {                                               \
-    const int64_t rows = (int64_t)frame->arguments[0].rows, columns = (int64_t)frame->arguments[0].columns;        \
-    const int64_t height = (int64_t)frame->arguments[1].rows, width = (int64_t)frame->arguments[1].columns;        \
-    const TYPE *x = frame->arguments[0].data, *weights = frame->arguments[1].data;                                 \
-    for (int64_t row = 0; row < rows; row++) {                                                                     \
-      TYPE *out = (TYPE *)frame->arguments[2].data + row * columns;                                                \
-      memset(out, 0, (size_t)columns * sizeof *out);                                                               \
-      for (int64_t i = 0; i < height; i++)                                                                         \
-        for (int64_t j = 0; j < width; j++)                                                                        \
-          add_shifted_##SUFFIX(out, x + within(row + i - height / 2, rows) * columns, weights[i * width + j],      \
-                               j - width / 2, columns);                                                            \
-    }                                                                                                              \
+#define CONV2D(TYPE, SUFFIX)                                                                                   \
+  static void add_shifted_##SUFFIX(TYPE *out, const TYPE *line, TYPE weight, int64_t shift, int64_t columns) { \
+    const int64_t begin = within(-shift, columns + 1), end = within(columns - shift, columns + 1);             \
+    for (int64_t c = 0; c < begin; c++) out[c] += weight * line[0];                                            \
+    for (int64_t c = begin; c < end; c++) out[c] += weight * line[c + shift];                                  \
+    for (int64_t c = end > begin ? end : begin; c < columns; c++) out[c] += weight * line[columns - 1];        \
+  }                                                                                                            \
+  static void conv2d_##SUFFIX(const struct gr_kernel_frame *frame) {                                           \
+    const int64_t rows = (int64_t)frame->arguments[0].rows, columns = (int64_t)frame->arguments[0].columns;    \
+    const int64_t height = (int64_t)frame->arguments[1].rows, width = (int64_t)frame->arguments[1].columns;    \
+    const TYPE *x = frame->arguments[0].data, *weights = frame->arguments[1].data;                             \
+    for (int64_t row = 0; row < rows; row++) {                                                                 \
+      TYPE *out = (TYPE *)frame->arguments[2].data + row * columns;                                            \
+      memset(out, 0, (size_t)columns * sizeof *out);                                                           \
+      for (int64_t i = 0; i < height; i++)                                                                     \
+        for (int64_t j = 0; j < width; j++)                                                                    \
+          add_shifted_##SUFFIX(out, x + within(row + i - height / 2, rows) * columns, weights[i * width + j],  \
+                               j - width / 2, columns);                                                        \
+    }                                                                                                          \
   }
 CONV2D(float, f32)
 CONV2D(double, f64)
@@ -53,10 +53,14 @@ void gr_conv2d_host(const struct gr_kernel *kernel, const struct gr_kernel_frame
 static const char *entry_for_window(bool is_f64, uint64_t height, uint64_t width) {
   if (height != width) return NULL;
   switch (height) {
-    case 3: return is_f64 ? "gr_conv2d_f64_3" : "gr_conv2d_f32_3";
-    case 5: return is_f64 ? "gr_conv2d_f64_5" : "gr_conv2d_f32_5";
-    case 7: return is_f64 ? "gr_conv2d_f64_7" : "gr_conv2d_f32_7";
-    default: return NULL;
+    case 3:
+      return is_f64 ? "gr_conv2d_f64_3" : "gr_conv2d_f32_3";
+    case 5:
+      return is_f64 ? "gr_conv2d_f64_5" : "gr_conv2d_f32_5";
+    case 7:
+      return is_f64 ? "gr_conv2d_f64_7" : "gr_conv2d_f32_7";
+    default:
+      return NULL;
   }
 }
 

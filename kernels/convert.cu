@@ -15,7 +15,9 @@ struct gr_bf16 {
 __device__ __forceinline__ double f64_of(int32_t value) {
   return __hiloint2double(0x43300000, value ^ int32_t(0x80000000)) - (0x1p52 + 0x1p31);
 }
-__device__ __forceinline__ double f64_of(uint32_t value) { return __hiloint2double(0x43300000, int32_t(value)) - 0x1p52; }
+__device__ __forceinline__ double f64_of(uint32_t value) {
+  return __hiloint2double(0x43300000, int32_t(value)) - 0x1p52;
+}
 __device__ __forceinline__ double f64_of(int8_t value) { return f64_of(int32_t(value)); }
 __device__ __forceinline__ double f64_of(int16_t value) { return f64_of(int32_t(value)); }
 __device__ __forceinline__ double f64_of(uint8_t value) { return f64_of(uint32_t(value)); }
@@ -72,12 +74,12 @@ template <typename Type>
 struct narrow {
   static constexpr bool is = false;
 };
-#define NARROW(TYPE, LOW, HIGH)                                     \
-  template <>                                                       \
-  struct narrow<TYPE> {                                             \
-    static constexpr bool is = true;                                \
-    static constexpr int32_t low = LOW;                             \
-    static constexpr int32_t high = HIGH;                           \
+#define NARROW(TYPE, LOW, HIGH)           \
+  template <>                             \
+  struct narrow<TYPE> {                   \
+    static constexpr bool is = true;      \
+    static constexpr int32_t low = LOW;   \
+    static constexpr int32_t high = HIGH; \
   };
 NARROW(int8_t, INT8_MIN, INT8_MAX)
 NARROW(uint8_t, 0, UINT8_MAX)
@@ -112,18 +114,18 @@ __device__ __forceinline__ void convert(const struct gr_kernel_frame &frame) {
 
 #define ENTRY(FROM, IN, TO, OUT) \
   GR_ENTRY(gr_convert_##FROM##_##TO, GR_MAP_THREADS_MAX) { convert<IN, OUT>(frame); }
-#define ENTRIES_FROM(FROM, IN)                                                                       \
-  ENTRY(FROM, IN, i8, int8_t)                                                                        \
-  ENTRY(FROM, IN, u8, uint8_t)                                                                       \
-  ENTRY(FROM, IN, i16, int16_t)                                                                      \
-  ENTRY(FROM, IN, u16, uint16_t)                                                                     \
-  ENTRY(FROM, IN, i32, int32_t)                                                                      \
-  ENTRY(FROM, IN, u32, uint32_t)                                                                     \
-  ENTRY(FROM, IN, i64, int64_t)                                                                      \
-  ENTRY(FROM, IN, u64, uint64_t)                                                                     \
-  ENTRY(FROM, IN, f16, gr_f16)                                                                       \
-  ENTRY(FROM, IN, bf16, gr_bf16)                                                                     \
-  ENTRY(FROM, IN, f32, float)                                                                        \
+#define ENTRIES_FROM(FROM, IN)   \
+  ENTRY(FROM, IN, i8, int8_t)    \
+  ENTRY(FROM, IN, u8, uint8_t)   \
+  ENTRY(FROM, IN, i16, int16_t)  \
+  ENTRY(FROM, IN, u16, uint16_t) \
+  ENTRY(FROM, IN, i32, int32_t)  \
+  ENTRY(FROM, IN, u32, uint32_t) \
+  ENTRY(FROM, IN, i64, int64_t)  \
+  ENTRY(FROM, IN, u64, uint64_t) \
+  ENTRY(FROM, IN, f16, gr_f16)   \
+  ENTRY(FROM, IN, bf16, gr_bf16) \
+  ENTRY(FROM, IN, f32, float)    \
   ENTRY(FROM, IN, f64, double)
 ENTRIES_FROM(i8, int8_t)
 ENTRIES_FROM(u8, uint8_t)

@@ -1,5 +1,5 @@
-/* Conversion between any two number types, in two steps over a block that stays in the cache: to a common type, and from
- * there. That makes 2 x 12 loops of what would be 144. number.h has the rounding. */
+/* Conversion between any two number types, in two steps over a block that stays in the cache: to a common type, and
+ * from there. That makes 2 x 12 loops of what would be 144. number.h has the rounding. */
 #include <string.h>
 
 #include "kernels/internal.h"
@@ -8,10 +8,8 @@
 enum { BLOCK = 512 };
 
 /* One row for each type: how C holds it and how it becomes an f64, which is exact but for large 64-bit integers. */
-#define INTEGER_TYPES(ROW) \
-  ROW(i8, int8_t) ROW(i16, int16_t) ROW(i32, int32_t) ROW(i64, int64_t)
-#define UNSIGNED_TYPES(ROW) \
-  ROW(u8, uint8_t) ROW(u16, uint16_t) ROW(u32, uint32_t) ROW(u64, uint64_t)
+#define INTEGER_TYPES(ROW) ROW(i8, int8_t) ROW(i16, int16_t) ROW(i32, int32_t) ROW(i64, int64_t)
+#define UNSIGNED_TYPES(ROW) ROW(u8, uint8_t) ROW(u16, uint16_t) ROW(u32, uint32_t) ROW(u64, uint64_t)
 #define FLOAT_TYPES(ROW) ROW(f16, uint16_t) ROW(bf16, uint16_t) ROW(f32, float) ROW(f64, double)
 #define ALL_TYPES(ROW) INTEGER_TYPES(ROW) UNSIGNED_TYPES(ROW) FLOAT_TYPES(ROW)
 
@@ -37,30 +35,30 @@ typedef void store_function(const union block *block, void *target, uint64_t fir
 #define F64_OF_bf16(x) ((double)gr_f32_of_bf16(x))
 #define F64_OF_f32(x) ((double)(x))
 #define F64_OF_f64(x) (x)
-#define LOAD_F64(NAME, TYPE)                                                                             \
-  static void load_f64_##NAME(const void *source, uint64_t first, uint32_t count, union block *block) {  \
-    const TYPE *elements = (const TYPE *)source + first;                                                 \
-    for (uint32_t i = 0; i < count; i++) block->f64[i] = F64_OF_##NAME(elements[i]);                     \
+#define LOAD_F64(NAME, TYPE)                                                                            \
+  static void load_f64_##NAME(const void *source, uint64_t first, uint32_t count, union block *block) { \
+    const TYPE *elements = (const TYPE *)source + first;                                                \
+    for (uint32_t i = 0; i < count; i++) block->f64[i] = F64_OF_##NAME(elements[i]);                    \
   }
 ALL_TYPES(LOAD_F64)
-#define LOAD_I64(NAME, TYPE)                                                                             \
-  static void load_i64_##NAME(const void *source, uint64_t first, uint32_t count, union block *block) {  \
-    const TYPE *elements = (const TYPE *)source + first;                                                 \
-    for (uint32_t i = 0; i < count; i++) block->i64[i] = elements[i];                                    \
+#define LOAD_I64(NAME, TYPE)                                                                            \
+  static void load_i64_##NAME(const void *source, uint64_t first, uint32_t count, union block *block) { \
+    const TYPE *elements = (const TYPE *)source + first;                                                \
+    for (uint32_t i = 0; i < count; i++) block->i64[i] = elements[i];                                   \
   }
 INTEGER_TYPES(LOAD_I64)
-#define LOAD_U64(NAME, TYPE)                                                                             \
-  static void load_u64_##NAME(const void *source, uint64_t first, uint32_t count, union block *block) {  \
-    const TYPE *elements = (const TYPE *)source + first;                                                 \
-    for (uint32_t i = 0; i < count; i++) block->u64[i] = elements[i];                                    \
+#define LOAD_U64(NAME, TYPE)                                                                            \
+  static void load_u64_##NAME(const void *source, uint64_t first, uint32_t count, union block *block) { \
+    const TYPE *elements = (const TYPE *)source + first;                                                \
+    for (uint32_t i = 0; i < count; i++) block->u64[i] = elements[i];                                   \
   }
 UNSIGNED_TYPES(LOAD_U64)
 
 #define gr_f64_of_f64(x) (x)
-#define STORE(FROM, NAME, TYPE)                                                                                   \
-  static void store_##FROM##_##NAME(const union block *block, void *target, uint64_t first, uint32_t count) {     \
-    TYPE *elements = (TYPE *)target + first;                                                                      \
-    for (uint32_t i = 0; i < count; i++) elements[i] = gr_##NAME##_of_##FROM(block->FROM[i]);                     \
+#define STORE(FROM, NAME, TYPE)                                                                               \
+  static void store_##FROM##_##NAME(const union block *block, void *target, uint64_t first, uint32_t count) { \
+    TYPE *elements = (TYPE *)target + first;                                                                  \
+    for (uint32_t i = 0; i < count; i++) elements[i] = gr_##NAME##_of_##FROM(block->FROM[i]);                 \
   }
 #define STORE_F64(NAME, TYPE) STORE(f64, NAME, TYPE)
 #define STORE_I64(NAME, TYPE) STORE(i64, NAME, TYPE)
@@ -70,10 +68,10 @@ ALL_TYPES(STORE_I64)
 ALL_TYPES(STORE_U64)
 
 /* In the order of enum gr_type. */
-#define BY_TYPE(PREFIX)                                                                                      \
-  {                                                                                                          \
-    PREFIX##_i8, PREFIX##_u8, PREFIX##_i16, PREFIX##_u16, PREFIX##_i32, PREFIX##_u32, PREFIX##_i64,          \
-        PREFIX##_u64, PREFIX##_f16, PREFIX##_bf16, PREFIX##_f32, PREFIX##_f64                                \
+#define BY_TYPE(PREFIX)                                                                                           \
+  {                                                                                                               \
+    PREFIX##_i8, PREFIX##_u8, PREFIX##_i16, PREFIX##_u16, PREFIX##_i32, PREFIX##_u32, PREFIX##_i64, PREFIX##_u64, \
+        PREFIX##_f16, PREFIX##_bf16, PREFIX##_f32, PREFIX##_f64                                                   \
   }
 static load_function *const load_f64[GR_TYPE_COUNT] = BY_TYPE(load_f64);
 static load_function *const load_integer[] = {load_i64_i8,  load_u64_u8,  load_i64_i16, load_u64_u16,
@@ -126,8 +124,7 @@ uint32_t gr_convert_launches(const struct gr_kernel *kernel, const struct gr_ker
   {                                                                                                                 \
     "gr_convert_" FROM "_i8", "gr_convert_" FROM "_u8", "gr_convert_" FROM "_i16", "gr_convert_" FROM "_u16",       \
         "gr_convert_" FROM "_i32", "gr_convert_" FROM "_u32", "gr_convert_" FROM "_i64", "gr_convert_" FROM "_u64", \
-        "gr_convert_" FROM "_f16", "gr_convert_" FROM "_bf16", "gr_convert_" FROM "_f32",                           \
-        "gr_convert_" FROM "_f64"                                                                                   \
+        "gr_convert_" FROM "_f16", "gr_convert_" FROM "_bf16", "gr_convert_" FROM "_f32", "gr_convert_" FROM "_f64" \
   }
   static const char *const entries[GR_TYPE_COUNT][GR_TYPE_COUNT] = {
       ENTRIES("i8"),  ENTRIES("u8"),  ENTRIES("i16"), ENTRIES("u16"),  ENTRIES("i32"), ENTRIES("u32"),

@@ -12,8 +12,9 @@
   extern "C" __global__ void __launch_bounds__(THREADS) NAME(const __grid_constant__ struct gr_kernel_frame frame)
 
 /* The same, and so many blocks on a multiprocessor will do: more registers, where the compiler would spill instead. */
-#define GR_ENTRY_BLOCKS(NAME, THREADS, BLOCKS) \
-  extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) NAME(const __grid_constant__ struct gr_kernel_frame frame)
+#define GR_ENTRY_BLOCKS(NAME, THREADS, BLOCKS)                  \
+  extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) \
+      NAME(const __grid_constant__ struct gr_kernel_frame frame)
 
 template <typename Type>
 __device__ __forceinline__ Type *gr_data(const struct gr_kernel_frame &frame, int index) {

@@ -1,8 +1,9 @@
-/* Kernels whose output element depends on the same element of each input: every thread has several vectors of each input
- * under way before it uses the first. What is not aligned to vectors, and the end of an array, goes element by element.
+/* Kernels whose output element depends on the same element of each input: every thread has several vectors of each
+ * input under way before it uses the first. What is not aligned to vectors, and the end of an array, goes element by
+ * element.
  *
- * All inputs of a batch are loaded before anything of it is stored, and no other thread loads them: that is why an output
- * may be exactly an input. */
+ * All inputs of a batch are loaded before anything of it is stored, and no other thread loads them: that is why an
+ * output may be exactly an input. */
 #ifndef GRAPHRUN_KERNELS_DEVICE_MAP_CUH
 #define GRAPHRUN_KERNELS_DEVICE_MAP_CUH
 

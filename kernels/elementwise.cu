@@ -4,8 +4,8 @@
 #include "kernels/number.h"
 
 /* One expression for both types. */
-#define OVERLOADS(NAME)                                                                                          \
-  __device__ __forceinline__ float NAME(float x, float y) { return gr_##NAME##_f32(x, y); }                      \
+#define OVERLOADS(NAME)                                                                     \
+  __device__ __forceinline__ float NAME(float x, float y) { return gr_##NAME##_f32(x, y); } \
   __device__ __forceinline__ double NAME(double x, double y) { return gr_##NAME##_f64(x, y); }
 OVERLOADS(minimum)
 OVERLOADS(maximum)
@@ -16,23 +16,25 @@ __device__ __forceinline__ double limit(double x, double lo, double hi) { return
  * arguments; EXPRESSION computes an element from x, y, z in the type `real`. */
 #define SCALAR(NAME, INDEX) const real NAME = static_cast<real>(frame.arguments[INDEX].real);
 #define ONE(NAME, INDEX) const real NAME = *gr_data<const real>(frame, INDEX);
-#define INPUT_1(X) {gr_data<const real>(frame, X)}
-#define INPUT_2(X, Y) {gr_data<const real>(frame, X), gr_data<const real>(frame, Y)}
+#define INPUT_1(X) \
+  { gr_data<const real>(frame, X) }
+#define INPUT_2(X, Y) \
+  { gr_data<const real>(frame, X), gr_data<const real>(frame, Y) }
 #define INPUT_3(X, Y, Z) \
-  {gr_data<const real>(frame, X), gr_data<const real>(frame, Y), gr_data<const real>(frame, Z)}
+  { gr_data<const real>(frame, X), gr_data<const real>(frame, Y), gr_data<const real>(frame, Z) }
 #define NAME_1 const real x = element[0];
 #define NAME_2 NAME_1 const real y = element[1];
 #define NAME_3 NAME_2 const real z = element[2];
-#define ENTRY(NAME, TYPE, SUFFIX, INPUTS, ARGUMENTS, OUT, PREPARE, EXPRESSION)                              \
-  GR_ENTRY(gr_##NAME##_##SUFFIX, GR_MAP_THREADS_MAX) {                                                      \
-    typedef TYPE real;                                                                                      \
-    PREPARE                                                                                                 \
-    const gr_map_view<real, INPUTS, real, 1> view = {                                                       \
-        INPUT_##INPUTS ARGUMENTS, {gr_data<real>(frame, OUT)}, gr_count(frame, OUT)};                       \
+#define ENTRY(NAME, TYPE, SUFFIX, INPUTS, ARGUMENTS, OUT, PREPARE, EXPRESSION)                                   \
+  GR_ENTRY(gr_##NAME##_##SUFFIX, GR_MAP_THREADS_MAX) {                                                           \
+    typedef TYPE real;                                                                                           \
+    PREPARE                                                                                                      \
+    const gr_map_view<real, INPUTS, real, 1> view = {                                                            \
+        INPUT_##INPUTS ARGUMENTS, {gr_data<real>(frame, OUT)}, gr_count(frame, OUT)};                            \
     gr_map(view, [=](const real(&element)[INPUTS], real(&result)[1]) { NAME_##INPUTS result[0] = EXPRESSION; }); \
   }
-#define ELEMENTWISE(NAME, INPUTS, ARGUMENTS, OUT, PREPARE, EXPRESSION)             \
-  ENTRY(NAME, float, f32, INPUTS, ARGUMENTS, OUT, PREPARE, EXPRESSION)             \
+#define ELEMENTWISE(NAME, INPUTS, ARGUMENTS, OUT, PREPARE, EXPRESSION) \
+  ENTRY(NAME, float, f32, INPUTS, ARGUMENTS, OUT, PREPARE, EXPRESSION) \
   ENTRY(NAME, double, f64, INPUTS, ARGUMENTS, OUT, PREPARE, EXPRESSION)
 
 ELEMENTWISE(abs, 1, (0), 1, , fabs(x))

@@ -1,6 +1,6 @@
-/* Kernels that compute each element of their output from the same element of their inputs. The expressions round after each
- * operation, as elementwise.cu does, so both give the same bits (but for exp, log and hypot, whose last bits are the
- * mathematical library's). */
+/* Kernels that compute each element of their output from the same element of their inputs. The expressions round after
+ * each operation, as elementwise.cu does, so both give the same bits (but for exp, log and hypot, whose last bits are
+ * the mathematical library's). */
 #include <tgmath.h>
 
 #include "kernels/internal.h"
@@ -39,8 +39,8 @@ bool gr_div_scalar_check(const struct gr_kernel *kernel, const struct gr_kernel_
 #define MAXIMUM(x, y) _Generic((x), float : gr_maximum_f32, double : gr_maximum_f64)((x), (y))
 #define LIMIT(x, lo, hi) _Generic((x), float : gr_limit_f32, double : gr_limit_f64)((x), (lo), (hi))
 
-/* One kernel: OUT is the index of its output, PREPARE names its other arguments, EXPRESSION computes element i from them, in
- * the type `real`. */
+/* One kernel: OUT is the index of its output, PREPARE names its other arguments, EXPRESSION computes element i from
+ * them, in the type `real`. */
 #define INPUT(NAME, INDEX) const real *NAME = frame->arguments[INDEX].data;
 #define ONE(NAME, INDEX) const real NAME = *(const real *)frame->arguments[INDEX].data;
 #define SCALAR(NAME, INDEX) const real NAME = (real)frame->arguments[INDEX].real;
@@ -53,20 +53,20 @@ bool gr_div_scalar_check(const struct gr_kernel *kernel, const struct gr_kernel_
     GR_INDEPENDENT_LOOP                                                 \
     for (uint64_t i = 0; i < count; i++) out[i] = EXPRESSION;           \
   }
-#define ELEMENTWISE(NAME, OUT, PREPARE, EXPRESSION)                                                  \
-  ELEMENTWISE_TYPED(NAME, float, f32, OUT, PREPARE, EXPRESSION)                                      \
-  ELEMENTWISE_TYPED(NAME, double, f64, OUT, PREPARE, EXPRESSION)                                     \
-  void gr_##NAME##_host(const struct gr_kernel *kernel, const struct gr_kernel_frame *frame) {       \
-    (void)kernel;                                                                                    \
-    if (gr_is_f64(frame, OUT)) NAME##_f64(frame);                                                    \
-    else NAME##_f32(frame);                                                                          \
-  }                                                                                                  \
-  uint32_t gr_##NAME##_launches(const struct gr_kernel *kernel, const struct gr_kernel_frame *frame, \
-                                struct gr_kernel_launch launches[GR_KERNEL_LAUNCH_MAX]) {            \
-    (void)kernel;                                                                                    \
-    const bool is_f64 = gr_is_f64(frame, OUT);                                                       \
-    return gr_launch_map(launches, is_f64 ? "gr_" #NAME "_f64" : "gr_" #NAME "_f32",                 \
-                         gr_element_count(frame, OUT), is_f64 ? sizeof(double) : sizeof(float));     \
+#define ELEMENTWISE(NAME, OUT, PREPARE, EXPRESSION)                                                                \
+  ELEMENTWISE_TYPED(NAME, float, f32, OUT, PREPARE, EXPRESSION)                                                    \
+  ELEMENTWISE_TYPED(NAME, double, f64, OUT, PREPARE, EXPRESSION)                                                   \
+  void gr_##NAME##_host(const struct gr_kernel *kernel, const struct gr_kernel_frame *frame) {                     \
+    (void)kernel;                                                                                                  \
+    if (gr_is_f64(frame, OUT)) NAME##_f64(frame);                                                                  \
+    else NAME##_f32(frame);                                                                                        \
+  }                                                                                                                \
+  uint32_t gr_##NAME##_launches(const struct gr_kernel *kernel, const struct gr_kernel_frame *frame,               \
+                                struct gr_kernel_launch launches[GR_KERNEL_LAUNCH_MAX]) {                          \
+    (void)kernel;                                                                                                  \
+    const bool is_f64 = gr_is_f64(frame, OUT);                                                                     \
+    return gr_launch_map(launches, is_f64 ? "gr_" #NAME "_f64" : "gr_" #NAME "_f32", gr_element_count(frame, OUT), \
+                         is_f64 ? sizeof(double) : sizeof(float));                                                 \
   }
 
 ELEMENTWISE(abs, 1, INPUT(x, 0), fabs(x[i]))

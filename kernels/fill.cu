@@ -1,5 +1,5 @@
-/* Gives every element of a box one value. A group of threads takes a segment of a row; long rows have several, short rows
- * leave room for other rows in a block. blockDim.x is a group's size, a power of two. */
+/* Gives every element of a box one value. A group of threads takes a segment of a row; long rows have several, short
+ * rows leave room for other rows in a block. blockDim.x is a group's size, a power of two. */
 #include "kernels/device.cuh"
 #include "kernels/fill.h"
 

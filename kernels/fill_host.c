@@ -48,10 +48,18 @@ void gr_fill_host(const struct gr_kernel *kernel, const struct gr_kernel_frame *
     for (uint64_t row = 0; row < box.height; row++) {
       char *start = data + slice * box.slice_pitch_bytes + row * box.row_pitch_bytes;
       switch (element_bytes) {
-        case 1: fill_row_8(start, box.width, bits); break;
-        case 2: fill_row_16(start, box.width, bits); break;
-        case 4: fill_row_32(start, box.width, bits); break;
-        default: fill_row_64(start, box.width, bits); break;
+        case 1:
+          fill_row_8(start, box.width, bits);
+          break;
+        case 2:
+          fill_row_16(start, box.width, bits);
+          break;
+        case 4:
+          fill_row_32(start, box.width, bits);
+          break;
+        default:
+          fill_row_64(start, box.width, bits);
+          break;
       }
     }
 }

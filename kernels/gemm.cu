@@ -1,6 +1,6 @@
-/* c = alpha*a@b + beta*c, row-major: the way that needs no vendor's library (gemm_host.c has the rules). A block computes a tile of c; tiles of a and b
- * go through shared memory in two buffers, the next being fetched while the last is used; a thread holds its part of the
- * tile of c in registers. f32 is f32: no tensor cores. */
+/* c = alpha*a@b + beta*c, row-major: the way that needs no vendor's library (gemm_host.c has the rules). A block
+ * computes a tile of c; tiles of a and b go through shared memory in two buffers, the next being fetched while the last
+ * is used; a thread holds its part of the tile of c in registers. f32 is f32: no tensor cores. */
 #include "kernels/device.cuh"
 
 /* Tile x Tile outputs of a block, Depth of the inner dimension at a time, Part x Part outputs of a thread. */
@@ -48,8 +48,8 @@ __device__ __forceinline__ void fetch(const problem<typename Shape::Type> &p, ui
 
 template <typename Shape>
 __device__ __forceinline__ void store(const typename Shape::Type (&a)[Shape::fetched],
-                                      const typename Shape::Type (&b)[Shape::fetched],
-                                      typename Shape::buffer &shared_a, typename Shape::buffer &shared_b) {
+                                      const typename Shape::Type (&b)[Shape::fetched], typename Shape::buffer &shared_a,
+                                      typename Shape::buffer &shared_b) {
 #pragma unroll
   for (int i = 0; i < Shape::fetched; i++) {
     const unsigned int element = threadIdx.x + i * GR_GEMM_THREADS;

@@ -32,22 +32,22 @@ struct extents {
   uint64_t rows, columns, inner;
 };
 
-#define PRODUCT(TYPE, SUFFIX)                                                                                      \
-  static void add_line_##SUFFIX(TYPE *c, const TYPE *b, TYPE factor, uint64_t columns) {                           \
-    for (uint64_t column = 0; column < columns; column++) c[column] += factor * b[column];                         \
-  }                                                                                                                \
-  static void add_product_##SUFFIX(const struct extents *of, TYPE alpha, const TYPE *a, const TYPE *b, TYPE *c) {  \
-    for (uint64_t column = 0; column < of->columns; column += COLUMNS_AT_ONCE)                                     \
-      for (uint64_t first = 0; first < of->inner; first += INNER_AT_ONCE)                                          \
-        for (uint64_t row = 0; row < of->rows; row++)                                                              \
-          for (uint64_t k = first; k < at_most(first + INNER_AT_ONCE, of->inner); k++)                             \
-            add_line_##SUFFIX(c + row * of->columns + column, b + k * of->columns + column,                        \
-                              alpha * a[row * of->inner + k], at_most(COLUMNS_AT_ONCE, of->columns - column));     \
-  }                                                                                                                \
-  static void scale_##SUFFIX(TYPE *c, TYPE beta, uint64_t count) {                                                 \
-    if (beta == 0) memset(c, 0, count * sizeof *c);                                                                \
-    else if (beta != 1)                                                                                            \
-      for (uint64_t i = 0; i < count; i++) c[i] *= beta;                                                           \
+#define PRODUCT(TYPE, SUFFIX)                                                                                     \
+  static void add_line_##SUFFIX(TYPE *c, const TYPE *b, TYPE factor, uint64_t columns) {                          \
+    for (uint64_t column = 0; column < columns; column++) c[column] += factor * b[column];                        \
+  }                                                                                                               \
+  static void add_product_##SUFFIX(const struct extents *of, TYPE alpha, const TYPE *a, const TYPE *b, TYPE *c) { \
+    for (uint64_t column = 0; column < of->columns; column += COLUMNS_AT_ONCE)                                    \
+      for (uint64_t first = 0; first < of->inner; first += INNER_AT_ONCE)                                         \
+        for (uint64_t row = 0; row < of->rows; row++)                                                             \
+          for (uint64_t k = first; k < at_most(first + INNER_AT_ONCE, of->inner); k++)                            \
+            add_line_##SUFFIX(c + row * of->columns + column, b + k * of->columns + column,                       \
+                              alpha * a[row * of->inner + k], at_most(COLUMNS_AT_ONCE, of->columns - column));    \
+  }                                                                                                               \
+  static void scale_##SUFFIX(TYPE *c, TYPE beta, uint64_t count) {                                                \
+    if (beta == 0) memset(c, 0, count * sizeof *c);                                                               \
+    else if (beta != 1)                                                                                           \
+      for (uint64_t i = 0; i < count; i++) c[i] *= beta;                                                          \
   }
 PRODUCT(float, f32)
 PRODUCT(double, f64)

@@ -14,11 +14,11 @@
 #define GR_INDEPENDENT_LOOP _Pragma("GCC ivdep")
 #endif
 
-#define GR_KERNEL_PROTOTYPES(NAME, SUMMARY, PARAMETERS, LIBRARY, CHECK)                                           \
-  bool CHECK(const struct gr_kernel *kernel, const struct gr_kernel_argument *arguments,                          \
-             struct gr_kernel_facts *facts, struct gr_kernel_problem *problem);                                   \
-  void gr_##NAME##_host(const struct gr_kernel *kernel, const struct gr_kernel_frame *frame);                     \
-  uint32_t gr_##NAME##_launches(const struct gr_kernel *kernel, const struct gr_kernel_frame *frame,              \
+#define GR_KERNEL_PROTOTYPES(NAME, SUMMARY, PARAMETERS, LIBRARY, CHECK)                              \
+  bool CHECK(const struct gr_kernel *kernel, const struct gr_kernel_argument *arguments,             \
+             struct gr_kernel_facts *facts, struct gr_kernel_problem *problem);                      \
+  void gr_##NAME##_host(const struct gr_kernel *kernel, const struct gr_kernel_frame *frame);        \
+  uint32_t gr_##NAME##_launches(const struct gr_kernel *kernel, const struct gr_kernel_frame *frame, \
                                 struct gr_kernel_launch launches[GR_KERNEL_LAUNCH_MAX]);
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wredundant-decls" /* kernels share checks */
@@ -66,8 +66,8 @@ static inline bool gr_is_f64(const struct gr_kernel_frame *frame, uint32_t index
   return frame->arguments[index].type == GR_TYPE_F64;
 }
 
-/* Fills launches[0] with a one-dimensional grid that gives each block `items_per_block` of `item_count` items, cut off at
- * CUDA's limit: device code loops until the items are done. Returns 1, the number of launches. */
+/* Fills launches[0] with a one-dimensional grid that gives each block `items_per_block` of `item_count` items, cut off
+ * at CUDA's limit: device code loops until the items are done. Returns 1, the number of launches. */
 uint32_t gr_launch_blocks(struct gr_kernel_launch *launch, const char *entry, uint64_t item_count,
                           uint64_t items_per_block, uint32_t threads);
 /* The same for kernels/device_map.cuh: `element_bytes` of the widest type. */

@@ -1,6 +1,6 @@
 /* Number types that C17 has no arithmetic for, and conversions that must come out the same on host and device: one text
- * for both, in C17 and CUDA C++. All rounding is to nearest, ties to even; the floating-point environment is the default
- * one. A NaN stays a NaN (its payload may change); as an integer it is 0. */
+ * for both, in C17 and CUDA C++. All rounding is to nearest, ties to even; the floating-point environment is the
+ * default one. A NaN stays a NaN (its payload may change); as an integer it is 0. */
 #ifndef GRAPHRUN_KERNELS_NUMBER_H
 #define GRAPHRUN_KERNELS_NUMBER_H
 
@@ -133,8 +133,8 @@ GR_NUMBER_FUNCTION uint16_t gr_bf16_of_f32(float value) {
   return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
 }
 
-/* To f32 with rounding to odd: what is not exact gets an odd last bit. Rounding that once more, to a type with at least two
- * bits less, gives what one rounding of `value` would have given. */
+/* To f32 with rounding to odd: what is not exact gets an odd last bit. Rounding that once more, to a type with at least
+ * two bits less, gives what one rounding of `value` would have given. */
 GR_NUMBER_FUNCTION float gr_f32_odd_of_f64(double value) {
   float nearest = (float)value;
   uint32_t bits = gr_bits_of_f32(nearest);
@@ -145,8 +145,8 @@ GR_NUMBER_FUNCTION float gr_f32_odd_of_f64(double value) {
 
 GR_NUMBER_FUNCTION uint16_t gr_f16_of_f64(double value) {
 #ifdef __CUDA_ARCH__
-  /* Rounded to odd at 21 bits, which f32 holds unless the value is far below what f16 tells from zero. Conversions to and
-   * from f64 are slow: one instead of the two of gr_f32_odd_of_f64. */
+  /* Rounded to odd at 21 bits, which f32 holds unless the value is far below what f16 tells from zero. Conversions to
+   * and from f64 are slow: one instead of the two of gr_f32_odd_of_f64. */
   int high = __double2hiint(value) | (__double2loint(value) != 0 ? 1 : 0);
   return gr_f16_of_f32((float)__hiloint2double(high, 0));
 #else
@@ -175,9 +175,7 @@ GR_NUMBER_FUNCTION uint8_t gr_u8_of_f64(double value) { return (uint8_t)gr_i32_w
 GR_NUMBER_FUNCTION int16_t gr_i16_of_f64(double value) {
   return (int16_t)gr_i32_within_of_f64(value, -32768.0, 32767.0);
 }
-GR_NUMBER_FUNCTION uint16_t gr_u16_of_f64(double value) {
-  return (uint16_t)gr_i32_within_of_f64(value, 0.0, 65535.0);
-}
+GR_NUMBER_FUNCTION uint16_t gr_u16_of_f64(double value) { return (uint16_t)gr_i32_within_of_f64(value, 0.0, 65535.0); }
 GR_NUMBER_FUNCTION int32_t gr_i32_of_f64(double value) {
   return gr_i32_within_of_f64(value, -2147483648.0, 2147483647.0);
 }
@@ -242,13 +240,9 @@ GR_NUMBER_FUNCTION uint64_t gr_u64_up_to(uint64_t value, uint64_t high) { return
 
 GR_NUMBER_FUNCTION int8_t gr_i8_of_i64(int64_t value) { return (int8_t)gr_i64_within(value, INT8_MIN, INT8_MAX); }
 GR_NUMBER_FUNCTION uint8_t gr_u8_of_i64(int64_t value) { return (uint8_t)gr_i64_within(value, 0, UINT8_MAX); }
-GR_NUMBER_FUNCTION int16_t gr_i16_of_i64(int64_t value) {
-  return (int16_t)gr_i64_within(value, INT16_MIN, INT16_MAX);
-}
+GR_NUMBER_FUNCTION int16_t gr_i16_of_i64(int64_t value) { return (int16_t)gr_i64_within(value, INT16_MIN, INT16_MAX); }
 GR_NUMBER_FUNCTION uint16_t gr_u16_of_i64(int64_t value) { return (uint16_t)gr_i64_within(value, 0, UINT16_MAX); }
-GR_NUMBER_FUNCTION int32_t gr_i32_of_i64(int64_t value) {
-  return (int32_t)gr_i64_within(value, INT32_MIN, INT32_MAX);
-}
+GR_NUMBER_FUNCTION int32_t gr_i32_of_i64(int64_t value) { return (int32_t)gr_i64_within(value, INT32_MIN, INT32_MAX); }
 GR_NUMBER_FUNCTION uint32_t gr_u32_of_i64(int64_t value) { return (uint32_t)gr_i64_within(value, 0, UINT32_MAX); }
 GR_NUMBER_FUNCTION int64_t gr_i64_of_i64(int64_t value) { return value; }
 GR_NUMBER_FUNCTION uint64_t gr_u64_of_i64(int64_t value) { return value < 0 ? 0 : (uint64_t)value; }

@@ -60,8 +60,7 @@ template <typename Of>
 __device__ __forceinline__ typename Of::part reduce_block(typename Of::part value) {
   __shared__ typename Of::part warps[GR_REDUCE_THREADS / 32];
 #pragma unroll
-  for (int offset = 16; offset > 0; offset /= 2)
-    value = Of::join(value, __shfl_xor_sync(0xffffffffu, value, offset));
+  for (int offset = 16; offset > 0; offset /= 2) value = Of::join(value, __shfl_xor_sync(0xffffffffu, value, offset));
   if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = value;
   __syncthreads();
   if (threadIdx.x < 32) {
@@ -157,12 +156,13 @@ __device__ __forceinline__ void reduce(const struct gr_kernel_frame &frame, cons
   if (threadIdx.x == 0) *out = Of::finish(part);
 }
 
-#define ENTRY(NAME, TYPE, SUFFIX, Y, OUT)                                                                            \
-  GR_ENTRY(gr_##NAME##_##SUFFIX, GR_REDUCE_THREADS) {                                                                \
-    reduce<NAME##_of<TYPE>>(frame, gr_data<const TYPE>(frame, 0), gr_data<const TYPE>(frame, Y), gr_data<TYPE>(frame, OUT)); \
+#define ENTRY(NAME, TYPE, SUFFIX, Y, OUT)                                                        \
+  GR_ENTRY(gr_##NAME##_##SUFFIX, GR_REDUCE_THREADS) {                                            \
+    reduce<NAME##_of<TYPE>>(frame, gr_data<const TYPE>(frame, 0), gr_data<const TYPE>(frame, Y), \
+                            gr_data<TYPE>(frame, OUT));                                          \
   }
-#define REDUCTION(NAME, Y, OUT)      \
-  ENTRY(NAME, float, f32, Y, OUT)    \
+#define REDUCTION(NAME, Y, OUT)   \
+  ENTRY(NAME, float, f32, Y, OUT) \
   ENTRY(NAME, double, f64, Y, OUT)
 REDUCTION(sum, 0, 1)
 REDUCTION(dot, 1, 2)

@@ -1,7 +1,7 @@
 /* Kernels that work on the rows of a buffer of two dimensions. rows_host.c chooses an entry by the length of a row:
  * - short rows: a part of a warp has several rows at once, one access of each thread for each row;
- * - a row that the registers of a warp hold belongs to a warp, one that a block's hold to a block, without barriers in the
- *   first case;
+ * - a row that the registers of a warp hold belongs to a warp, one that a block's hold to a block, without barriers in
+ * the first case;
  * - longer ones are read twice, by a block. */
 #include "kernels/device.cuh"
 #include "kernels/number.h"
@@ -209,9 +209,8 @@ __device__ __forceinline__ void softmax_few(const struct gr_kernel_frame &frame)
 #pragma unroll
         for (int e = 0; e < Width; e++) here.value[r][k].element[e] *= factor;
         if (here.is_there(k) && here.row(first, r) < here.rows)
-          reinterpret_cast<typename rows_type::vector *>(gr_data<Type>(frame, 1) +
-                                                         here.row(first, r) * here.columns)[here.index(k)] =
-              here.value[r][k];
+          reinterpret_cast<typename rows_type::vector *>(
+              gr_data<Type>(frame, 1) + here.row(first, r) * here.columns)[here.index(k)] = here.value[r][k];
       }
     }
   }
@@ -268,29 +267,29 @@ __device__ __forceinline__ void softmax_long(const struct gr_kernel_frame &frame
   }
 }
 
-#define FEW_ENTRIES(NAME, FUNCTION, TYPE, SUFFIX)                                                           \
-  GR_ENTRY(gr_##NAME##_##SUFFIX##_few_2, GR_ROWS_THREADS) { FUNCTION<2, TYPE>(frame); }                     \
-  GR_ENTRY(gr_##NAME##_##SUFFIX##_few_4, GR_ROWS_THREADS) { FUNCTION<4, TYPE>(frame); }                     \
-  GR_ENTRY(gr_##NAME##_##SUFFIX##_few_8, GR_ROWS_THREADS) { FUNCTION<8, TYPE>(frame); }                     \
-  GR_ENTRY(gr_##NAME##_##SUFFIX##_few_16, GR_ROWS_THREADS) { FUNCTION<16, TYPE>(frame); }                   \
+#define FEW_ENTRIES(NAME, FUNCTION, TYPE, SUFFIX)                                         \
+  GR_ENTRY(gr_##NAME##_##SUFFIX##_few_2, GR_ROWS_THREADS) { FUNCTION<2, TYPE>(frame); }   \
+  GR_ENTRY(gr_##NAME##_##SUFFIX##_few_4, GR_ROWS_THREADS) { FUNCTION<4, TYPE>(frame); }   \
+  GR_ENTRY(gr_##NAME##_##SUFFIX##_few_8, GR_ROWS_THREADS) { FUNCTION<8, TYPE>(frame); }   \
+  GR_ENTRY(gr_##NAME##_##SUFFIX##_few_16, GR_ROWS_THREADS) { FUNCTION<16, TYPE>(frame); } \
   GR_ENTRY(gr_##NAME##_##SUFFIX##_few_32, GR_ROWS_THREADS) { FUNCTION<32, TYPE>(frame); }
 FEW_ENTRIES(softmax_rows, softmax_few, float, f32)
 FEW_ENTRIES(softmax_rows, softmax_few, double, f64)
 
-#define SOFTMAX_ENTRIES(TYPE, SUFFIX, MANY)                                                                  \
-  GR_ENTRY(gr_softmax_rows_##SUFFIX##_8, GR_ROWS_THREADS) { softmax_rows<8, warp_group, TYPE>(frame); }      \
-  GR_ENTRY_BLOCKS(gr_softmax_rows_##SUFFIX##_many, GR_ROWS_THREADS, 2) {                                     \
-    softmax_rows<MANY, warp_group, TYPE>(frame);                                                             \
-  }                                                                                                          \
+#define SOFTMAX_ENTRIES(TYPE, SUFFIX, MANY)                                                                        \
+  GR_ENTRY(gr_softmax_rows_##SUFFIX##_8, GR_ROWS_THREADS) { softmax_rows<8, warp_group, TYPE>(frame); }            \
+  GR_ENTRY_BLOCKS(gr_softmax_rows_##SUFFIX##_many, GR_ROWS_THREADS, 2) {                                           \
+    softmax_rows<MANY, warp_group, TYPE>(frame);                                                                   \
+  }                                                                                                                \
   GR_ENTRY(gr_softmax_rows_##SUFFIX##_block, GR_SOFTMAX_BLOCK_BYTES_MAX / GR_SOFTMAX_BLOCK_ITEMS / sizeof(TYPE)) { \
-    softmax_rows<GR_SOFTMAX_BLOCK_ITEMS, block_group, TYPE>(frame);                                          \
-  }                                                                                                          \
+    softmax_rows<GR_SOFTMAX_BLOCK_ITEMS, block_group, TYPE>(frame);                                                \
+  }                                                                                                                \
   GR_ENTRY(gr_softmax_rows_##SUFFIX##_long, 1024) { softmax_long<TYPE>(frame); }
 SOFTMAX_ENTRIES(float, f32, 32)
 SOFTMAX_ENTRIES(double, f64, 16)
 
-/* --- argmax_rows: first how large, then where. Of its elements a thread remembers only in which batch the largest first
- * was; only where it is the row's largest, the batch is read again. --- */
+/* --- argmax_rows: first how large, then where. Of its elements a thread remembers only in which batch the largest
+ * first was; only where it is the row's largest, the batch is read again. --- */
 
 template <typename Type>
 __device__ __forceinline__ bool is_larger(Type a, Type b) {
@@ -401,9 +400,9 @@ __device__ __forceinline__ void argmax_rows(const struct gr_kernel_frame &frame)
   }
 }
 
-#define ARGMAX_ENTRIES(TYPE, SUFFIX)                                                                       \
-  GR_ENTRY(gr_argmax_rows_##SUFFIX##_1, GR_ROWS_THREADS) { argmax_rows<1, warp_group, TYPE>(frame); }      \
-  GR_ENTRY(gr_argmax_rows_##SUFFIX##_4, GR_ROWS_THREADS) { argmax_rows<4, warp_group, TYPE>(frame); }      \
+#define ARGMAX_ENTRIES(TYPE, SUFFIX)                                                                  \
+  GR_ENTRY(gr_argmax_rows_##SUFFIX##_1, GR_ROWS_THREADS) { argmax_rows<1, warp_group, TYPE>(frame); } \
+  GR_ENTRY(gr_argmax_rows_##SUFFIX##_4, GR_ROWS_THREADS) { argmax_rows<4, warp_group, TYPE>(frame); } \
   GR_ENTRY(gr_argmax_rows_##SUFFIX##_block, 1024) { argmax_rows<4, block_group, TYPE>(frame); }
 ARGMAX_ENTRIES(float, f32)
 ARGMAX_ENTRIES(double, f64)

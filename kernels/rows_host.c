@@ -6,8 +6,8 @@
 #include "kernels/geometry.h"
 #include "kernels/internal.h"
 
-/* --- softmax_rows: exp(x - largest) / sum of those. A NaN, an infinity of the largest, and a row of nothing but negative
- * infinities make the row NaN --- */
+/* --- softmax_rows: exp(x - largest) / sum of those. A NaN, an infinity of the largest, and a row of nothing but
+ * negative infinities make the row NaN --- */
 
 bool gr_softmax_rows_check(const struct gr_kernel *kernel, const struct gr_kernel_argument *arguments,
                            struct gr_kernel_facts *facts, struct gr_kernel_problem *problem) {
@@ -19,22 +19,22 @@ bool gr_softmax_rows_check(const struct gr_kernel *kernel, const struct gr_kerne
 
 /* The sum is taken in pieces: of a long row, a single f64 would lose more than the exponentials do. */
 enum { SUM_PIECE = 128 };
-#define SOFTMAX_ROW(TYPE, SUFFIX)                                                         \
-  static void softmax_row_##SUFFIX(const TYPE *x, TYPE *out, uint64_t columns) {          \
-    TYPE largest = x[0];                                                                  \
-    for (uint64_t i = 1; i < columns; i++) largest = x[i] > largest ? x[i] : largest;     \
-    double sum = 0;                                                                       \
-    for (uint64_t first = 0; first < columns; first += SUM_PIECE) {                       \
-      const uint64_t end = columns - first < SUM_PIECE ? columns : first + SUM_PIECE;     \
-      double piece = 0;                                                                   \
-      for (uint64_t i = first; i < end; i++) {                                            \
-        out[i] = exp(x[i] - largest);                                                     \
-        piece += (double)out[i];                                                          \
-      }                                                                                   \
-      sum += piece;                                                                       \
-    }                                                                                     \
-    const TYPE total = (TYPE)sum;                                                         \
-    for (uint64_t i = 0; i < columns; i++) out[i] /= total;                               \
+#define SOFTMAX_ROW(TYPE, SUFFIX)                                                     \
+  static void softmax_row_##SUFFIX(const TYPE *x, TYPE *out, uint64_t columns) {      \
+    TYPE largest = x[0];                                                              \
+    for (uint64_t i = 1; i < columns; i++) largest = x[i] > largest ? x[i] : largest; \
+    double sum = 0;                                                                   \
+    for (uint64_t first = 0; first < columns; first += SUM_PIECE) {                   \
+      const uint64_t end = columns - first < SUM_PIECE ? columns : first + SUM_PIECE; \
+      double piece = 0;                                                               \
+      for (uint64_t i = first; i < end; i++) {                                        \
+        out[i] = exp(x[i] - largest);                                                 \
+        piece += (double)out[i];                                                      \
+      }                                                                               \
+      sum += piece;                                                                   \
+    }                                                                                 \
+    const TYPE total = (TYPE)sum;                                                     \
+    for (uint64_t i = 0; i < columns; i++) out[i] /= total;                           \
   }
 SOFTMAX_ROW(float, f32)
 SOFTMAX_ROW(double, f64)
@@ -66,14 +66,14 @@ bool gr_argmax_rows_check(const struct gr_kernel *kernel, const struct gr_kernel
   return gr_accept(&call, facts, rows);
 }
 
-#define ARGMAX_ROW(TYPE, SUFFIX)                                          \
-  static int32_t argmax_row_##SUFFIX(const TYPE *x, uint64_t columns) {   \
-    uint64_t best = 0;                                                    \
-    for (uint64_t i = 0; i < columns; i++) {                              \
-      if (x[i] != x[i]) return (int32_t)i;                                \
-      if (x[i] > x[best]) best = i;                                       \
-    }                                                                     \
-    return (int32_t)best;                                                 \
+#define ARGMAX_ROW(TYPE, SUFFIX)                                        \
+  static int32_t argmax_row_##SUFFIX(const TYPE *x, uint64_t columns) { \
+    uint64_t best = 0;                                                  \
+    for (uint64_t i = 0; i < columns; i++) {                            \
+      if (x[i] != x[i]) return (int32_t)i;                              \
+      if (x[i] > x[best]) best = i;                                     \
+    }                                                                   \
+    return (int32_t)best;                                               \
   }
 ARGMAX_ROW(float, f32)
 ARGMAX_ROW(double, f64)
@@ -96,14 +96,15 @@ bool gr_add_row_check(const struct gr_kernel *kernel, const struct gr_kernel_arg
   if (!gr_check_real_buffers(&call, 0)) return false;
   if (arguments[0].rank == 0) return gr_refuse(&call, 0, "'x' has no dimensions, and so no rows");
   const uint64_t columns = arguments[0].shape[arguments[0].rank - 1];
-  if (!gr_check_count(&call, 1, columns, "one for each column of 'x'") || !gr_check_same_count(&call, 2, 0)) return false;
+  if (!gr_check_count(&call, 1, columns, "one for each column of 'x'") || !gr_check_same_count(&call, 2, 0))
+    return false;
   return gr_accept(&call, facts, arguments[2].element_count);
 }
 
-#define ADD_ROW(TYPE, SUFFIX)                                                                      \
-  static void add_row_##SUFFIX(const TYPE *x, const TYPE *row, TYPE *out, uint64_t columns) {      \
-    GR_INDEPENDENT_LOOP                                                                            \
-    for (uint64_t i = 0; i < columns; i++) out[i] = x[i] + row[i];                                 \
+#define ADD_ROW(TYPE, SUFFIX)                                                                 \
+  static void add_row_##SUFFIX(const TYPE *x, const TYPE *row, TYPE *out, uint64_t columns) { \
+    GR_INDEPENDENT_LOOP                                                                       \
+    for (uint64_t i = 0; i < columns; i++) out[i] = x[i] + row[i];                            \
   }
 ADD_ROW(float, f32)
 ADD_ROW(double, f64)
@@ -137,10 +138,8 @@ static uint32_t launch_few(struct gr_kernel_launch *launch, const char *const en
   return gr_launch_blocks(launch, entries[entry], x->rows, (uint64_t)GR_ROWS_THREADS / lanes * rows_at_once,
                           GR_ROWS_THREADS);
 }
-#define FEW(NAME)                                                                                     \
-  {                                                                                                   \
-    NAME "_few_2", NAME "_few_4", NAME "_few_8", NAME "_few_16", NAME "_few_32"                       \
-  }
+#define FEW(NAME) \
+  { NAME "_few_2", NAME "_few_4", NAME "_few_8", NAME "_few_16", NAME "_few_32" }
 
 /* A warp for each row. */
 static uint32_t launch_warps(struct gr_kernel_launch *launch, const char *entry, uint64_t rows) {
@@ -162,9 +161,9 @@ uint32_t gr_softmax_rows_launches(const struct gr_kernel *kernel, const struct g
   if (x->columns <= GR_SOFTMAX_WARP_BYTES_MAX / element_bytes)
     return launch_warps(launches, is_f64 ? "gr_softmax_rows_f64_many" : "gr_softmax_rows_f32_many", x->rows);
   if (x->columns <= GR_SOFTMAX_BLOCK_BYTES_MAX / element_bytes)
-    return gr_launch_blocks(launches, is_f64 ? "gr_softmax_rows_f64_block" : "gr_softmax_rows_f32_block", x->rows, 1,
-                            power_of_two_from((x->columns + GR_SOFTMAX_BLOCK_ITEMS - 1) / GR_SOFTMAX_BLOCK_ITEMS, WARP,
-                                              BLOCK_THREADS_MAX));
+    return gr_launch_blocks(
+        launches, is_f64 ? "gr_softmax_rows_f64_block" : "gr_softmax_rows_f32_block", x->rows, 1,
+        power_of_two_from((x->columns + GR_SOFTMAX_BLOCK_ITEMS - 1) / GR_SOFTMAX_BLOCK_ITEMS, WARP, BLOCK_THREADS_MAX));
   return gr_launch_blocks(launches, is_f64 ? "gr_softmax_rows_f64_long" : "gr_softmax_rows_f32_long", x->rows, 1,
                           BLOCK_THREADS_MAX);
 }

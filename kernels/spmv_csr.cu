@@ -1,5 +1,6 @@
-/* y = A@x with A in CSR. A part of a warp works on a row, the larger the more elements rows have on average; blockDim.x is the
- * number of its threads, a power of two. Sums are taken in f64. What spmv_csr_host.c says about broken matrices holds here, too. */
+/* y = A@x with A in CSR. A part of a warp works on a row, the larger the more elements rows have on average; blockDim.x
+ * is the number of its threads, a power of two. Sums are taken in f64. What spmv_csr_host.c says about broken matrices
+ * holds here, too. */
 #include "kernels/device.cuh"
 
 template <typename Type>

@@ -1,5 +1,5 @@
-/* y = A@x with A a sparse matrix in CSR: row r holds the elements indptr[r] to indptr[r + 1] of `indices` and `values`. Sums
- * are taken in f64, in the order of the elements.
+/* y = A@x with A a sparse matrix in CSR: row r holds the elements indptr[r] to indptr[r + 1] of `indices` and `values`.
+ * Sums are taken in f64, in the order of the elements.
  *
  * `check` sees no data, and data must never lead out of the buffers: a row whose bounds are not inside the arrays or
  * descend, and one with a column outside of x, becomes NaN. */
@@ -23,18 +23,18 @@ bool gr_spmv_csr_check(const struct gr_kernel *kernel, const struct gr_kernel_ar
   return gr_accept(&call, facts, arguments[Y].element_count);
 }
 
-#define ROW_SUM(TYPE, SUFFIX)                                                                               \
-  static double row_sum_##SUFFIX(const struct gr_kernel_frame *frame, int64_t begin, int64_t end) {         \
-    const int32_t *indices = frame->arguments[INDICES].data;                                                \
-    const TYPE *values = frame->arguments[VALUES].data;                                                     \
-    const TYPE *x = frame->arguments[X].data;                                                               \
-    const uint64_t columns = gr_element_count(frame, X);                                                    \
-    double sum = 0;                                                                                         \
-    for (int64_t i = begin; i < end; i++) {                                                                 \
-      if (indices[i] < 0 || (uint64_t)indices[i] >= columns) return (double)NAN;                            \
-      sum += (double)values[i] * (double)x[indices[i]];                                                     \
-    }                                                                                                       \
-    return sum;                                                                                             \
+#define ROW_SUM(TYPE, SUFFIX)                                                                       \
+  static double row_sum_##SUFFIX(const struct gr_kernel_frame *frame, int64_t begin, int64_t end) { \
+    const int32_t *indices = frame->arguments[INDICES].data;                                        \
+    const TYPE *values = frame->arguments[VALUES].data;                                             \
+    const TYPE *x = frame->arguments[X].data;                                                       \
+    const uint64_t columns = gr_element_count(frame, X);                                            \
+    double sum = 0;                                                                                 \
+    for (int64_t i = begin; i < end; i++) {                                                         \
+      if (indices[i] < 0 || (uint64_t)indices[i] >= columns) return (double)NAN;                    \
+      sum += (double)values[i] * (double)x[indices[i]];                                             \
+    }                                                                                               \
+    return sum;                                                                                     \
   }
 ROW_SUM(float, f32)
 ROW_SUM(double, f64)

@@ -1,5 +1,5 @@
-/* out = x with rows and columns exchanged. Tiles go through shared memory, so that reading and writing both touch adjacent
- * addresses. Where one extent is small there is nothing to tile: a thread then walks along it. */
+/* out = x with rows and columns exchanged. Tiles go through shared memory, so that reading and writing both touch
+ * adjacent addresses. Where one extent is small there is nothing to tile: a thread then walks along it. */
 #include "kernels/device.cuh"
 
 template <int Tile, typename Type>
@@ -35,8 +35,8 @@ __device__ __forceinline__ void transpose_tiles(const struct gr_kernel_frame &fr
   }
 }
 
-/* The thin side's lines lie in the cache while the threads of a block walk along them. `Thin` is the most that there are
- * of them; the thinner, the more places along the long side a thread has under way. */
+/* The thin side's lines lie in the cache while the threads of a block walk along them. `Thin` is the most that there
+ * are of them; the thinner, the more places along the long side a thread has under way. */
 template <int Thin, typename Type>
 __device__ __forceinline__ void transpose_thin(const struct gr_kernel_frame &frame) {
   constexpr int places = GR_TRANSPOSE_THIN_ITEMS / Thin;
@@ -73,9 +73,9 @@ __device__ __forceinline__ void transpose_thin(const struct gr_kernel_frame &fra
 
 GR_ENTRY(gr_transpose_f32, GR_TRANSPOSE_THREADS) { transpose_tiles<GR_TRANSPOSE_TILE_F32, float>(frame); }
 GR_ENTRY(gr_transpose_f64, GR_TRANSPOSE_THREADS) { transpose_tiles<GR_TRANSPOSE_TILE_F64, double>(frame); }
-#define THIN_ENTRIES(TYPE, SUFFIX)                                                                     \
-  GR_ENTRY(gr_transpose_##SUFFIX##_2, GR_TRANSPOSE_THREADS) { transpose_thin<2, TYPE>(frame); }        \
-  GR_ENTRY(gr_transpose_##SUFFIX##_4, GR_TRANSPOSE_THREADS) { transpose_thin<4, TYPE>(frame); }        \
+#define THIN_ENTRIES(TYPE, SUFFIX)                                                              \
+  GR_ENTRY(gr_transpose_##SUFFIX##_2, GR_TRANSPOSE_THREADS) { transpose_thin<2, TYPE>(frame); } \
+  GR_ENTRY(gr_transpose_##SUFFIX##_4, GR_TRANSPOSE_THREADS) { transpose_thin<4, TYPE>(frame); } \
   GR_ENTRY(gr_transpose_##SUFFIX##_16, GR_TRANSPOSE_THREADS) { transpose_thin<16, TYPE>(frame); }
 THIN_ENTRIES(float, f32)
 THIN_ENTRIES(double, f64)

@@ -1,5 +1,5 @@
-/* What every built-in kernel must compute, once for all back ends. A case makes calls, hands each to a target, which is one
- * way to run a kernel, and compares what comes back with a reference computed in f64. Failures are Check's. */
+/* What every built-in kernel must compute, once for all back ends. A case makes calls, hands each to a target, which is
+ * one way to run a kernel, and compares what comes back with a reference computed in f64. Failures are Check's. */
 #ifndef GRAPHRUN_TESTS_CONFORMANCE_CASES_H
 #define GRAPHRUN_TESTS_CONFORMANCE_CASES_H
 

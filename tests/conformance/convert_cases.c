@@ -1,5 +1,5 @@
-/* convert between all number types. The reference goes through long double, which holds every value of every type, and rounds
- * once. */
+/* convert between all number types. The reference goes through long double, which holds every value of every type, and
+ * rounds once. */
 #include <check.h>
 #include <inttypes.h>
 #include <math.h>
@@ -24,18 +24,30 @@ static long double half_value(uint16_t bits, int exponent_bits, int mantissa_bit
 
 static long double value_at(enum gr_type type, const void *data, uint64_t index) {
   switch (type) {
-    case GR_TYPE_I8: return ((const int8_t *)data)[index];
-    case GR_TYPE_U8: return ((const uint8_t *)data)[index];
-    case GR_TYPE_I16: return ((const int16_t *)data)[index];
-    case GR_TYPE_U16: return ((const uint16_t *)data)[index];
-    case GR_TYPE_I32: return ((const int32_t *)data)[index];
-    case GR_TYPE_U32: return ((const uint32_t *)data)[index];
-    case GR_TYPE_I64: return ((const int64_t *)data)[index];
-    case GR_TYPE_U64: return ((const uint64_t *)data)[index];
-    case GR_TYPE_F16: return half_value(((const uint16_t *)data)[index], 5, 10);
-    case GR_TYPE_BF16: return half_value(((const uint16_t *)data)[index], 8, 7);
-    case GR_TYPE_F32: return ((const float *)data)[index];
-    case GR_TYPE_F64: return ((const double *)data)[index];
+    case GR_TYPE_I8:
+      return ((const int8_t *)data)[index];
+    case GR_TYPE_U8:
+      return ((const uint8_t *)data)[index];
+    case GR_TYPE_I16:
+      return ((const int16_t *)data)[index];
+    case GR_TYPE_U16:
+      return ((const uint16_t *)data)[index];
+    case GR_TYPE_I32:
+      return ((const int32_t *)data)[index];
+    case GR_TYPE_U32:
+      return ((const uint32_t *)data)[index];
+    case GR_TYPE_I64:
+      return ((const int64_t *)data)[index];
+    case GR_TYPE_U64:
+      return ((const uint64_t *)data)[index];
+    case GR_TYPE_F16:
+      return half_value(((const uint16_t *)data)[index], 5, 10);
+    case GR_TYPE_BF16:
+      return half_value(((const uint16_t *)data)[index], 8, 7);
+    case GR_TYPE_F32:
+      return ((const float *)data)[index];
+    case GR_TYPE_F64:
+      return ((const double *)data)[index];
   }
   return 0;
 }
@@ -58,18 +70,30 @@ static long double saturated(long double value, long double low, long double hig
 
 static long double as(enum gr_type type, long double value) {
   switch (type) {
-    case GR_TYPE_I8: return saturated(value, INT8_MIN, INT8_MAX);
-    case GR_TYPE_U8: return saturated(value, 0, UINT8_MAX);
-    case GR_TYPE_I16: return saturated(value, INT16_MIN, INT16_MAX);
-    case GR_TYPE_U16: return saturated(value, 0, UINT16_MAX);
-    case GR_TYPE_I32: return saturated(value, INT32_MIN, INT32_MAX);
-    case GR_TYPE_U32: return saturated(value, 0, UINT32_MAX);
-    case GR_TYPE_I64: return saturated(value, (long double)INT64_MIN, (long double)INT64_MAX);
-    case GR_TYPE_U64: return saturated(value, 0, (long double)UINT64_MAX);
-    case GR_TYPE_F16: return rounded(value, 11, -24, 16);
-    case GR_TYPE_BF16: return rounded(value, 8, -133, 128);
-    case GR_TYPE_F32: return rounded(value, 24, -149, 128);
-    case GR_TYPE_F64: return (long double)(double)value;
+    case GR_TYPE_I8:
+      return saturated(value, INT8_MIN, INT8_MAX);
+    case GR_TYPE_U8:
+      return saturated(value, 0, UINT8_MAX);
+    case GR_TYPE_I16:
+      return saturated(value, INT16_MIN, INT16_MAX);
+    case GR_TYPE_U16:
+      return saturated(value, 0, UINT16_MAX);
+    case GR_TYPE_I32:
+      return saturated(value, INT32_MIN, INT32_MAX);
+    case GR_TYPE_U32:
+      return saturated(value, 0, UINT32_MAX);
+    case GR_TYPE_I64:
+      return saturated(value, (long double)INT64_MIN, (long double)INT64_MAX);
+    case GR_TYPE_U64:
+      return saturated(value, 0, (long double)UINT64_MAX);
+    case GR_TYPE_F16:
+      return rounded(value, 11, -24, 16);
+    case GR_TYPE_BF16:
+      return rounded(value, 8, -133, 128);
+    case GR_TYPE_F32:
+      return rounded(value, 24, -149, 128);
+    case GR_TYPE_F64:
+      return (long double)(double)value;
   }
   return 0;
 }
@@ -170,15 +194,22 @@ void case_convert_sizes(const struct target *target) {
 
 /* Ties, the last values inside and the first outside, and 64-bit integers that f64 does not hold. */
 void case_convert_edges(const struct target *target) {
-  double reals[] = {0.5,    1.5,     2.5,     -0.5,    -1.5,      254.5,    255.5,     127.5,     -128.5,
-                    -129,   32767.5, 65535.5, 65520,   65519.999, 65504,    0x1p31,    -0x1p31,   2147483647.5,
-                    0x1p32, 0x1p63,  -0x1p63, 0x1p64,  0x1p-24,   0x1p-25,  0x1.8p-25, 0x1p-133,  0x1p-134,
-                    0x1p-149, 0x1p-150, 0x1.8p-150, 3.4e38, 3.5e38, 1e308,  (double)NAN, (double)INFINITY, -(double)INFINITY,
-                    /* Rounding to f32 first would make ties of these. */
-                    1 + 0x1p-11 + 0x1p-40, 1 + 0x1p-8 + 0x1p-40, 1 + 0x1p-8 - 0x1p-40, 0x1p-134 + 0x1p-170,
-                    0x1p-25 + 0x1p-60};
-  int64_t integers[] = {INT64_MAX, INT64_MIN, INT64_MAX - 1, (INT64_C(1) << 53) + 1, -(INT64_C(1) << 53) - 1,
-                        (INT64_C(1) << 24) + 1, (INT64_C(1) << 61) + (INT64_C(1) << 37) + 1, 0, -1, 256};
+  double reals[] = {
+      0.5, 1.5, 2.5, -0.5, -1.5, 254.5, 255.5, 127.5, -128.5, -129, 32767.5, 65535.5, 65520, 65519.999, 65504, 0x1p31,
+      -0x1p31, 2147483647.5, 0x1p32, 0x1p63, -0x1p63, 0x1p64, 0x1p-24, 0x1p-25, 0x1.8p-25, 0x1p-133, 0x1p-134, 0x1p-149,
+      0x1p-150, 0x1.8p-150, 3.4e38, 3.5e38, 1e308, (double)NAN, (double)INFINITY, -(double)INFINITY,
+      /* Rounding to f32 first would make ties of these. */
+      1 + 0x1p-11 + 0x1p-40, 1 + 0x1p-8 + 0x1p-40, 1 + 0x1p-8 - 0x1p-40, 0x1p-134 + 0x1p-170, 0x1p-25 + 0x1p-60};
+  int64_t integers[] = {INT64_MAX,
+                        INT64_MIN,
+                        INT64_MAX - 1,
+                        (INT64_C(1) << 53) + 1,
+                        -(INT64_C(1) << 53) - 1,
+                        (INT64_C(1) << 24) + 1,
+                        (INT64_C(1) << 61) + (INT64_C(1) << 37) + 1,
+                        0,
+                        -1,
+                        256};
   for (uint32_t to = 0; to < GR_TYPE_COUNT; to++) {
     struct call calls[3];
     add_convert(&calls[0], GR_TYPE_F64, (enum gr_type)to, reals, sizeof reals / sizeof reals[0], 1, 0);

@@ -10,12 +10,12 @@
 /* x: the inputs, s: the scalars, rounded to the type already. Every operation rounds to the type. */
 typedef double reference(enum gr_type type, const double *x, const double *s);
 
-#define REFERENCE(NAME, EXPRESSION)                                              \
-  static double NAME(enum gr_type type, const double *x, const double *s) {      \
-    (void)type;                                                                  \
-    (void)x;                                                                     \
-    (void)s;                                                                     \
-    return EXPRESSION;                                                           \
+#define REFERENCE(NAME, EXPRESSION)                                         \
+  static double NAME(enum gr_type type, const double *x, const double *s) { \
+    (void)type;                                                             \
+    (void)x;                                                                \
+    (void)s;                                                                \
+    return EXPRESSION;                                                      \
   }
 #define R(VALUE) rounded_to(type, VALUE)
 REFERENCE(of_abs, fabs(x[0]))
@@ -31,7 +31,7 @@ REFERENCE(of_minimum, isnan(x[0]) || isnan(x[1]) ? (double)NAN : x[0] < x[1] ? x
 REFERENCE(of_maximum, isnan(x[0]) || isnan(x[1]) ? (double)NAN : x[0] > x[1] ? x[0] : x[1])
 REFERENCE(of_axpy, R(R(s[0] * x[0]) + x[1]))
 REFERENCE(of_scale, R(s[0] * x[0]))
-REFERENCE(of_clamp, isnan(x[0]) ? x[0] : x[0] < s[0] ? s[0] : x[0] > s[1] ? s[1] : x[0])
+REFERENCE(of_clamp, isnan(x[0]) ? x[0] : x[0]<s[0] ? s[0] : x[0]> s[1] ? s[1] : x[0])
 REFERENCE(of_lerp, R(R(x[0] * x[1]) + R(R(1 - x[0]) * x[2])))
 REFERENCE(of_exp, exp(x[0]))
 REFERENCE(of_log, log(x[0]))
@@ -41,19 +41,16 @@ struct row {
   const char *name;
   reference *compute;
   uint32_t inputs;
-  uint32_t scalars;      /* they come first */
-  bool updates;          /* the last input is the output */
-  double units;          /* so many units in the last place are allowed */
+  uint32_t scalars; /* they come first */
+  bool updates;     /* the last input is the output */
+  double units;     /* so many units in the last place are allowed */
 };
 static const struct row exact_rows[] = {
-    {"abs", of_abs, 1, 0, false, 0},         {"add", of_add, 2, 0, false, 0},
-    {"sub", of_sub, 2, 0, false, 0},         {"mul", of_mul, 2, 0, false, 0},
-    {"div", of_div, 2, 0, false, 0},         {"neg", of_neg, 1, 0, false, 0},
-    {"square", of_square, 1, 0, false, 0},   {"sqrt", of_sqrt, 1, 0, false, 0},
-    {"relu", of_relu, 1, 0, false, 0},       {"minimum", of_minimum, 2, 0, false, 0},
-    {"maximum", of_maximum, 2, 0, false, 0}, {"axpy", of_axpy, 2, 1, true, 0},
-    {"scale", of_scale, 1, 1, false, 0},     {"clamp", of_clamp, 1, 2, false, 0},
-    {"lerp", of_lerp, 3, 0, false, 0},
+    {"abs", of_abs, 1, 0, false, 0},         {"add", of_add, 2, 0, false, 0},         {"sub", of_sub, 2, 0, false, 0},
+    {"mul", of_mul, 2, 0, false, 0},         {"div", of_div, 2, 0, false, 0},         {"neg", of_neg, 1, 0, false, 0},
+    {"square", of_square, 1, 0, false, 0},   {"sqrt", of_sqrt, 1, 0, false, 0},       {"relu", of_relu, 1, 0, false, 0},
+    {"minimum", of_minimum, 2, 0, false, 0}, {"maximum", of_maximum, 2, 0, false, 0}, {"axpy", of_axpy, 2, 1, true, 0},
+    {"scale", of_scale, 1, 1, false, 0},     {"clamp", of_clamp, 1, 2, false, 0},     {"lerp", of_lerp, 3, 0, false, 0},
 };
 static const struct row rounded_rows[] = {
     {"exp", of_exp, 1, 0, false, 4}, {"log", of_log, 1, 0, false, 4}, {"hypot", of_hypot, 2, 0, false, 4}};
@@ -66,8 +63,8 @@ static const double scalars[] = {-0.75, 1.25};
 
 /* How the call's buffers lie. */
 struct layout {
-  uint64_t offset;  /* of input i: i * offset, of the output: offset */
-  uint32_t shared;  /* 1 + the input that is the output; 0: none */
+  uint64_t offset; /* of input i: i * offset, of the output: offset */
+  uint32_t shared; /* 1 + the input that is the output; 0: none */
 };
 
 /* An infinity where the tolerance reaches beyond the largest number. */

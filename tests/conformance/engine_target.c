@@ -158,7 +158,8 @@ static void run_calls(void *context, const struct call *calls, uint32_t call_cou
 void engine_target_init(struct engine_target *target, const char *backend) {
   struct gr_error error;
   struct gr_engine_options options = {.struct_size = sizeof options, .catalogue = gr_builtin_catalogue()};
-  *target = (struct engine_target){.target = {.name = backend, .context = target, .run = run_calls}, .backend = backend};
+  *target =
+      (struct engine_target){.target = {.name = backend, .context = target, .run = run_calls}, .backend = backend};
   EXPECT_OK(gr_engine_create(&options, &target->engine, &error), error);
 }
 
@@ -230,8 +231,8 @@ static void run_box(const struct engine_target *target, const struct box *box) {
     memset(&old, garbage, box->element_bytes);
     memcpy(&got, bytes + i * box->element_bytes, box->element_bytes);
     uint64_t want = is_inside(box, i) ? box->bits : old;
-    ck_assert_msg(got == want, "%s:\n%selement %" PRIu64 " is %#" PRIx64 ", not %#" PRIx64, target->backend, text.bytes, i,
-                  got, want);
+    ck_assert_msg(got == want, "%s:\n%selement %" PRIu64 " is %#" PRIx64 ", not %#" PRIx64, target->backend, text.bytes,
+                  i, got, want);
   }
   free(bytes);
   ck_assert_int_eq(gr_graph_destroy(graph), GR_OK);

@@ -24,11 +24,10 @@ enum readiness {
 enum readiness engine_target_readiness(const char *backend, char *reason, size_t reason_bytes);
 
 /* Fails the running test with the error's message where the call did not give GR_OK. */
-#define EXPECT_OK(CALL, ERROR)                                                                          \
-  do {                                                                                                  \
-    enum gr_status status_of_call = (CALL);                                                             \
-    ck_assert_msg(status_of_call == GR_OK, "%s: %s: %s", #CALL, gr_status_name(status_of_call),         \
-                  (ERROR).message);                                                                     \
+#define EXPECT_OK(CALL, ERROR)                                                                                    \
+  do {                                                                                                            \
+    enum gr_status status_of_call = (CALL);                                                                       \
+    ck_assert_msg(status_of_call == GR_OK, "%s: %s: %s", #CALL, gr_status_name(status_of_call), (ERROR).message); \
   } while (0)
 
 /* Fill nodes over slices of one to three dimensions, which no call of a kernel reaches. */

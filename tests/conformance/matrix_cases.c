@@ -60,11 +60,11 @@ static void run_gemm(const struct target *target, enum gr_type type, const struc
 }
 
 void case_gemm(const struct target *target) {
-  static const struct product products[] = {
-      {1, 1, 1, 1, 0},         {899, 64, 10, 1, 0},    {3, 5, 7, 2.5, -0.5},  {32, 32, 32, 1, 1},
-      {33, 31, 65, -1, 0.25},  {128, 16, 128, 1, 0},   {129, 17, 127, 1, 1},  {1, 1000, 1, 1, 0},
-      {300, 1, 200, 0.5, 2},   {1500, 40, 1700, 1, 0}, {0, 4, 3, 1, 0},       {5, 4, 0, 1, 1},
-      {1537, 33, 1409, 2, 0.5}};
+  static const struct product products[] = {{1, 1, 1, 1, 0},         {899, 64, 10, 1, 0},    {3, 5, 7, 2.5, -0.5},
+                                            {32, 32, 32, 1, 1},      {33, 31, 65, -1, 0.25}, {128, 16, 128, 1, 0},
+                                            {129, 17, 127, 1, 1},    {1, 1000, 1, 1, 0},     {300, 1, 200, 0.5, 2},
+                                            {1500, 40, 1700, 1, 0},  {0, 4, 3, 1, 0},        {5, 4, 0, 1, 1},
+                                            {1537, 33, 1409, 2, 0.5}};
   for (uint32_t t = 0; t < 2; t++)
     for (uint32_t i = 0; i < sizeof products / sizeof products[0]; i++)
       run_gemm(target, real_types[t], &products[i], 0);
@@ -139,8 +139,8 @@ static void release_sparse(struct sparse *a) {
   free(a->values);
 }
 
-static void call_spmv(const struct target *target, struct call *call, const struct sparse *a, enum gr_type type, void *x,
-                      void *y) {
+static void call_spmv(const struct target *target, struct call *call, const struct sparse *a, enum gr_type type,
+                      void *x, void *y) {
   *call = (struct call){.kernel = "spmv_csr"};
   fill_garbage(type, y, a->rows);
   add_vector(call, GR_TYPE_I32, a->indptr, a->rows + 1);
@@ -151,7 +151,8 @@ static void call_spmv(const struct target *target, struct call *call, const stru
   run_call(target, call);
 }
 
-static void run_spmv(const struct target *target, enum gr_type type, uint64_t rows, uint64_t columns, uint64_t average) {
+static void run_spmv(const struct target *target, enum gr_type type, uint64_t rows, uint64_t columns,
+                     uint64_t average) {
   struct randomness randomness = {rows + average};
   struct sparse a = random_sparse(&randomness, type, rows, columns, average);
   void *x = allocate(columns * gr_type_size(type)), *y = allocate(rows * gr_type_size(type));
@@ -174,7 +175,7 @@ static void run_spmv(const struct target *target, enum gr_type type, uint64_t ro
 }
 
 void case_spmv_csr(const struct target *target) {
-  static const uint64_t shapes[][3] = {{34, 34, 5},    {1, 1, 1},       {1000, 7, 0},     {5000, 3000, 1},
+  static const uint64_t shapes[][3] = {{34, 34, 5},    {1, 1, 1},       {1000, 7, 0},      {5000, 3000, 1},
                                        {777, 900, 12}, {300, 4000, 40}, {20, 100000, 900}, {0, 5, 1}};
   for (uint32_t t = 0; t < 2; t++)
     for (uint32_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)

@@ -55,9 +55,9 @@ static void run_conv2d(const struct target *target, enum gr_type type, const str
 
 void case_conv2d(const struct target *target) {
   static const struct window windows[] = {
-      {1, 1, 3, 3},    {1, 1, 1, 1},   {5, 4, 3, 3},   {2, 300, 5, 5},  {300, 2, 7, 7},     {129, 131, 3, 3}, {127, 260, 5, 5},
-      {70, 513, 7, 7}, {9, 9, 11, 11}, {40, 50, 1, 9}, {40, 50, 13, 1}, {33, 200, 3, 5},    {0, 7, 3, 3},     {3, 2, 9, 5},
-      {128, 128, 1, 1}, {8, 128, 9, 9}, {17, 33, 15, 15}};
+      {1, 1, 3, 3},     {1, 1, 1, 1},    {5, 4, 3, 3},     {2, 300, 5, 5}, {300, 2, 7, 7},  {129, 131, 3, 3},
+      {127, 260, 5, 5}, {70, 513, 7, 7}, {9, 9, 11, 11},   {40, 50, 1, 9}, {40, 50, 13, 1}, {33, 200, 3, 5},
+      {0, 7, 3, 3},     {3, 2, 9, 5},    {128, 128, 1, 1}, {8, 128, 9, 9}, {17, 33, 15, 15}};
   for (uint32_t t = 0; t < 2; t++)
     for (uint32_t i = 0; i < sizeof windows / sizeof windows[0]; i++)
       run_conv2d(target, real_types[t], &windows[i], i % 2);
@@ -99,8 +99,8 @@ static void run_black_scholes(const struct target *target, enum gr_type type, ui
   run_call(target, &call);
   for (uint64_t i = 0; i < count; i++) {
     double spot = real_at(type, data[0], i), strike = real_at(type, data[1], i);
-    struct prices want = priced(spot, strike, real_at(type, data[2], i), rounded_to(type, rate),
-                                rounded_to(type, volatility));
+    struct prices want =
+        priced(spot, strike, real_at(type, data[2], i), rounded_to(type, rate), rounded_to(type, volatility));
     /* A price is a difference of numbers as large as spot and strike. */
     double tolerance = 16 * epsilon_of(type) * (spot + strike);
     expect_close(target, &call, i, real_at(type, data[3], i), want.call, tolerance);

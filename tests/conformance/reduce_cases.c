@@ -67,7 +67,8 @@ void case_sums(const struct target *target) {
       target->run(target->context, calls, 3);
       for (uint32_t k = 0; k < 3; k++) {
         double want = reference(kernels[k], type, x, y, count);
-        expect_close(target, &calls[k], 0, real_at(type, &out[k], 0), want, (type == GR_TYPE_F64 ? 1e-13 : 1e-7) * want);
+        expect_close(target, &calls[k], 0, real_at(type, &out[k], 0), want,
+                     (type == GR_TYPE_F64 ? 1e-13 : 1e-7) * want);
       }
       free(x);
       free(y);

@@ -63,8 +63,7 @@ void case_softmax_specials(const struct target *target) {
   struct call call;
   run_softmax(target, &call, GR_TYPE_F32, x, out, 4, 3);
   for (uint64_t row = 0; row < 3; row++)
-    for (uint64_t i = 0; i < 3; i++)
-      expect_close(target, &call, row * 3 + i, (double)out[row][i], (double)NAN, 0);
+    for (uint64_t i = 0; i < 3; i++) expect_close(target, &call, row * 3 + i, (double)out[row][i], (double)NAN, 0);
   expect_close(target, &call, 9, (double)out[3][0], 0, 0);
   expect_close(target, &call, 10, (double)out[3][1], 0.5, 0);
   expect_close(target, &call, 11, (double)out[3][2], 0.5, 0);

@@ -40,7 +40,8 @@ double rounded_to(enum gr_type type, double value) { return type == GR_TYPE_F64 
 
 double epsilon_of(enum gr_type type) { return type == GR_TYPE_F64 ? DBL_EPSILON / 2 : (double)FLT_EPSILON / 2; }
 
-void fill_random(struct randomness *randomness, enum gr_type type, void *data, uint64_t count, double low, double high) {
+void fill_random(struct randomness *randomness, enum gr_type type, void *data, uint64_t count, double low,
+                 double high) {
   for (uint64_t i = 0; i < count; i++) set_real(type, data, i, random_between(randomness, low, high));
 }
 
@@ -49,7 +50,8 @@ void fill_garbage(enum gr_type type, void *data, uint64_t count) { memset(data, 
 void strew_specials(struct randomness *randomness, enum gr_type type, void *data, uint64_t count) {
   const double tiny = type == GR_TYPE_F64 ? DBL_TRUE_MIN : (double)FLT_TRUE_MIN;
   const double huge = type == GR_TYPE_F64 ? DBL_MAX : (double)FLT_MAX;
-  const double specials[] = {(double)NAN, (double)INFINITY, -(double)INFINITY, 0.0, -0.0, tiny, -tiny, huge, -huge, 1.0};
+  const double specials[] = {(double)NAN, (double)INFINITY, -(double)INFINITY, 0.0, -0.0, tiny, -tiny, huge, -huge,
+                             1.0};
   enum { SPECIAL_COUNT = sizeof specials / sizeof specials[0] };
   for (uint64_t i = 0; i < count; i++)
     if (random_bits(randomness) % 4 == 0) set_real(type, data, i, specials[random_bits(randomness) % SPECIAL_COUNT]);

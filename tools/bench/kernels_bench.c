@@ -3,8 +3,8 @@
  *     kernels_bench [--backend NAME] [--mebibytes N] [PART OF A NAME]
  *
  * Every line is a chain of equal nodes in one graph, replayed a few times: the time of a node is that of all divided by
- * their number, so that what a launch costs the host does not count. Bytes are those that a kernel must move at least: each
- * input read once, each output written once. */
+ * their number, so that what a launch costs the host does not count. Bytes are those that a kernel must move at least:
+ * each input read once, each output written once. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -21,8 +21,8 @@ enum {
   ROUNDS = 4, /* the best one counts */
 };
 
-/* Params of each pipeline: a buffer of the chosen size has q elements of 1 byte, n of 4, h of 8; c is `columns`, and r or
- * s rows of c elements of 4 or 8 bytes fill such a buffer. */
+/* Params of each pipeline: a buffer of the chosen size has q elements of 1 byte, n of 4, h of 8; c is `columns`, and r
+ * or s rows of c elements of 4 or 8 bytes fill such a buffer. */
 struct line {
   const char *label, *buffers, *node;
   double buffers_moved; /* bytes, as a multiple of the chosen size */
@@ -73,7 +73,8 @@ static const struct line lines[] = {
     {"softmax_rows f32 [., 256]", ROWS("x") ROWS("out"), "kernel: softmax_rows, args: {x: x, out: out}", 2, 256},
     {"softmax_rows f32 [., 1024]", ROWS("x") ROWS("out"), "kernel: softmax_rows, args: {x: x, out: out}", 2, 1024},
     {"softmax_rows f32 [., 8192]", ROWS("x") ROWS("out"), "kernel: softmax_rows, args: {x: x, out: out}", 2, 8192},
-    {"softmax_rows f64 [., 512]", ROWS_F64("x") ROWS_F64("out"), "kernel: softmax_rows, args: {x: x, out: out}", 2, 512},
+    {"softmax_rows f64 [., 512]", ROWS_F64("x") ROWS_F64("out"), "kernel: softmax_rows, args: {x: x, out: out}", 2,
+     512},
     {"argmax_rows f32 [., 10]", ROWS("x") "out: {type: i32, shape: [r]}, ",
      "kernel: argmax_rows, args: {x: x, out: out}", 1 + 1 / 10.0, 10},
     {"argmax_rows f32 [., 1024]", ROWS("x") "out: {type: i32, shape: [r]}, ",
@@ -82,7 +83,8 @@ static const struct line lines[] = {
      "kernel: add_row, args: {x: x, row: row, out: out}", 2, 10},
     {"add_row f32 [., 1024]", ROWS("x") ROWS("out") "row: {type: f32, shape: [c], init: {fill: 1}}, ",
      "kernel: add_row, args: {x: x, row: row, out: out}", 2, 1024},
-    {"transpose f32", ROWS("x") "out: {type: f32, shape: [c, r]}, ", "kernel: transpose, args: {x: x, out: out}", 2, 8192},
+    {"transpose f32", ROWS("x") "out: {type: f32, shape: [c, r]}, ", "kernel: transpose, args: {x: x, out: out}", 2,
+     8192},
     {"transpose f64", ROWS_F64("x") "out: {type: f64, shape: [c, s]}, ", "kernel: transpose, args: {x: x, out: out}", 2,
      8192},
     {"transpose f32 [., 3]", ROWS("x") "out: {type: f32, shape: [c, r]}, ", "kernel: transpose, args: {x: x, out: out}",
@@ -93,16 +95,15 @@ static const struct line lines[] = {
      "kernel: conv2d, args: {x: x, weights: w, out: out}", 2, 8192},
     {"conv2d f64, 3x3", ROWS_F64("x") ROWS_F64("out") "w: {type: f64, shape: [3, 3], init: {fill: 0.1}}, ",
      "kernel: conv2d, args: {x: x, weights: w, out: out}", 2, 8192},
-    /* A block of 32 adjacent columns in each row: of every element, 4 bytes of values, of indices and of x, and besides the
-     * bounds and the results. */
+    /* A block of 32 adjacent columns in each row: of every element, 4 bytes of values, of indices and of x, and besides
+     * the bounds and the results. */
     {"spmv_csr f32, 32 a row",
      "p: {type: i32, shape: [r + 1], init: {iota: {start: 0, step: 32}}}, "
-     "i: {type: i32, shape: [n], init: {iota: {start: 0, step: 1}}}, " F32("v") F32("x")
-     "y: {type: f32, shape: [r]}, ",
+     "i: {type: i32, shape: [n], init: {iota: {start: 0, step: 1}}}, " F32("v") F32("x") "y: {type: f32, shape: [r]}, ",
      "kernel: spmv_csr, args: {indptr: p, indices: i, values: v, x: x, y: y}", 3 + 2 / 32.0, 32},
     {"black_scholes f32", F32("a") F32("b") F32("t") F32("call") F32("put"),
-     "kernel: black_scholes, args: {spot: a, strike: b, years: t, rate: 0.02, volatility: 0.3, call: call, put: put}", 5,
-     1},
+     "kernel: black_scholes, args: {spot: a, strike: b, years: t, rate: 0.02, volatility: 0.3, call: call, put: put}",
+     5, 1},
 };
 enum { LINE_COUNT = sizeof lines / sizeof lines[0] };
 
@@ -166,7 +167,8 @@ static enum gr_status measure(const struct bench *bench, const struct line *line
   struct gr_graph *graph = NULL;
   struct gr_graph_options options = {.struct_size = sizeof options, .backend = bench->backend};
   add_pipeline(&text, bench, line);
-  enum gr_status status = gr_graph_load_memory(bench->engine, text.bytes, text.length, line->label, NULL, &graph, error);
+  enum gr_status status =
+      gr_graph_load_memory(bench->engine, text.bytes, text.length, line->label, NULL, &graph, error);
   if (status == GR_OK) status = gr_graph_build(graph, &options, error);
   if (status == GR_OK) status = measure_graph(graph, node_ns, error);
   (void)gr_graph_destroy(graph);
@@ -211,7 +213,8 @@ int main(int argc, char **argv) {
   const char *part = "";
   for (int i = 1; i < argc; i++) {
     if (strcmp(argv[i], "--backend") == 0 && i + 1 < argc) bench.backend = argv[++i];
-    else if (strcmp(argv[i], "--mebibytes") == 0 && i + 1 < argc) bench.size_bytes = strtoull(argv[++i], NULL, 10) << 20;
+    else if (strcmp(argv[i], "--mebibytes") == 0 && i + 1 < argc)
+      bench.size_bytes = strtoull(argv[++i], NULL, 10) << 20;
     else part = argv[i];
   }
   if (bench.size_bytes == 0) {

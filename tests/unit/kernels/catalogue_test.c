@@ -8,10 +8,10 @@
 
 /* The format's list. */
 static const char *const names[] = {
-    "abs",   "add",     "add_row",      "argmax_rows", "axpy",    "black_scholes", "busy",  "clamp",  "conv2d",
-    "convert", "div",   "div_scalar",   "dot",         "exp",     "gemm",          "hypot", "lerp",   "log",
-    "max",   "maximum", "min",          "minimum",     "mul",     "neg",           "norm2", "relu",   "rescale",
-    "scale", "softmax_rows", "spmv_csr", "sqrt",       "square",  "sub",           "sum",   "transpose"};
+    "abs",     "add",          "add_row",    "argmax_rows", "axpy",   "black_scholes", "busy",  "clamp",    "conv2d",
+    "convert", "div",          "div_scalar", "dot",         "exp",    "gemm",          "hypot", "lerp",     "log",
+    "max",     "maximum",      "min",        "minimum",     "mul",    "neg",           "norm2", "relu",     "rescale",
+    "scale",   "softmax_rows", "spmv_csr",   "sqrt",        "square", "sub",           "sum",   "transpose"};
 enum { NAME_COUNT = sizeof names / sizeof names[0] };
 
 START_TEST(test_kernels_are_the_format_s) {
@@ -86,9 +86,9 @@ static void expect_launch(const struct gr_kernel *kernel, const struct gr_kernel
   ck_assert_uint_eq(count, 1);
   const uint32_t *grid = launches[0].grid, *block = launches[0].block;
   ck_assert_ptr_eq(twin_of(launches[0].entry), kernel);
-  ck_assert_msg(grid[0] >= 1 && grid[0] <= INT32_MAX && grid[1] >= 1 && grid[1] <= 65535 && grid[2] >= 1 &&
-                    grid[2] <= 65535,
-                "%s: grid %" PRIu32 " %" PRIu32 " %" PRIu32, launches[0].entry, grid[0], grid[1], grid[2]);
+  ck_assert_msg(
+      grid[0] >= 1 && grid[0] <= INT32_MAX && grid[1] >= 1 && grid[1] <= 65535 && grid[2] >= 1 && grid[2] <= 65535,
+      "%s: grid %" PRIu32 " %" PRIu32 " %" PRIu32, launches[0].entry, grid[0], grid[1], grid[2]);
   ck_assert_msg(block[0] >= 1 && block[1] >= 1 && block[2] >= 1 && block[0] * block[1] * block[2] <= 1024,
                 "%s: block %" PRIu32 " %" PRIu32 " %" PRIu32, launches[0].entry, block[0], block[1], block[2]);
   ck_assert_uint_le(launches[0].shared_bytes, 48 * 1024);
@@ -104,10 +104,20 @@ static void expect_launch(const struct gr_kernel *kernel, const struct gr_kernel
 
 /* `fill` is the last. */
 START_TEST(test_launches) {
-  static const uint64_t shapes[][2] = {{1, 1},          {1, 1000},        {1000, 1},       {70, 33},
-                                       {3000, 65},      {5000, 300},      {7, 5000},       {2, 100000},
-                                       {4097, 4097},    {1, 1ull << 40},  {1ull << 40, 1}, {1ull << 40, 16},
-                                       {1ull << 31, 1ull << 31}, {1ull << 44, 200}};
+  static const uint64_t shapes[][2] = {{1, 1},
+                                       {1, 1000},
+                                       {1000, 1},
+                                       {70, 33},
+                                       {3000, 65},
+                                       {5000, 300},
+                                       {7, 5000},
+                                       {2, 100000},
+                                       {4097, 4097},
+                                       {1, 1ull << 40},
+                                       {1ull << 40, 1},
+                                       {1ull << 40, 16},
+                                       {1ull << 31, 1ull << 31},
+                                       {1ull << 44, 200}};
   const struct gr_catalogue *catalogue = gr_builtin_catalogue();
   const struct gr_kernel *kernel = _i < NAME_COUNT ? &catalogue->kernels[_i] : catalogue->fill;
   const bool is_any_type = strcmp(kernel->name, "convert") == 0 || strcmp(kernel->name, "fill") == 0;

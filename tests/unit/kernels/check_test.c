@@ -16,7 +16,8 @@ struct call {
 
 static enum gr_type type_named(const char *name, size_t length) {
   for (uint32_t type = 0; type < GR_TYPE_COUNT; type++)
-    if (strlen(gr_type_name((enum gr_type)type)) == length && memcmp(gr_type_name((enum gr_type)type), name, length) == 0)
+    if (strlen(gr_type_name((enum gr_type)type)) == length &&
+        memcmp(gr_type_name((enum gr_type)type), name, length) == 0)
       return (enum gr_type)type;
   ck_abort_msg("no type in '%s'", name);
   return GR_TYPE_F32;
@@ -83,8 +84,7 @@ static const struct refusal refusals[] = {
      "the rows of 'x' have more elements than the i32 of 'out' can number"},
     {"add_row", "f32[2,3] f32[2] f32[2,3]", 1, "'row' has 2 elements, but must have 3: one for each column of 'x'"},
     {"add_row", "f32[] f32[1] f32[1]", 0, "'x' has no dimensions, and so no rows"},
-    {"gemm", "1 f32[2,3] f32[4,5] 0 f32[2,5]", 2,
-     "'b' is [4, 5], but must be [3, 5]: as many rows as 'a' has columns"},
+    {"gemm", "1 f32[2,3] f32[4,5] 0 f32[2,5]", 2, "'b' is [4, 5], but must be [3, 5]: as many rows as 'a' has columns"},
     {"gemm", "1 f32[2,3] f32[3,5] 0 f32[5,2]", 4,
      "'c' is [5, 2], but must be [2, 5]: the rows of 'a' and the columns of 'b'"},
     {"gemm", "1 f32[6] f32[3,5] 0 f32[2,5]", 1, "'a' has 1 dimension, but gemm takes 2 here"},
@@ -94,7 +94,8 @@ static const struct refusal refusals[] = {
     {"spmv_csr", "i32[3] i32[4] f32[5] f32[9] f32[2]", 1, "'indices' has 4 elements, but 'values' has 5"},
     {"spmv_csr", "i32[2] i32[4] f32[4] f32[9] f32[2]", 0,
      "'indptr' has 2 elements, but must have 3: one for each element of 'y', and the end"},
-    {"conv2d", "f32[4,4] f32[2,3] f32[4,4]", 1, "'weights' has an even extent, and so no middle; conv2d takes odd extents"},
+    {"conv2d", "f32[4,4] f32[2,3] f32[4,4]", 1,
+     "'weights' has an even extent, and so no middle; conv2d takes odd extents"},
     {"conv2d", "f32[4,4] f32[3,3] f32[4,5]", 2, "'out' is [4, 5], but must be [4, 4]: the shape of 'x'"},
     {"black_scholes", "f32[4] f32[4] f32[4] 0 0 f32[4] f32[3]", 6, "'put' has 3 elements, but 'spot' has 4"},
     {"busy", "-1i", 0, "'ns' is negative"},

@@ -45,7 +45,8 @@ START_TEST(test_half_comes_back) {
 }
 END_TEST
 
-/* Between each value and the next larger one: the middle goes to the even one, what is beside the middle to its side. */
+/* Between each value and the next larger one: the middle goes to the even one, what is beside the middle to its side.
+ */
 static void expect_rounding(struct format format, uint16_t (*of_f32)(float), uint16_t (*of_f64)(double)) {
   const uint32_t infinity = ((1u << format.exponent_bits) - 1) << format.mantissa_bits;
   for (uint32_t bits = 0; bits < infinity; bits++) {
