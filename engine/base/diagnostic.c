@@ -171,24 +171,6 @@ struct cell {
   size_t source_length;
 };
 
-/* Columns on a terminal: none for marks that sit on the character before, two for East Asian ones and pictures. */
-static unsigned width_of(uint32_t point) {
-  static const struct {
-    uint32_t first, last;
-    unsigned width;
-  } ranges[] = {
-      {0x0300, 0x036F, 0},   {0x1100, 0x115F, 2},   {0x1AB0, 0x1AFF, 0},   {0x1DC0, 0x1DFF, 0}, {0x20D0, 0x20FF, 0},
-      {0x2E80, 0x303E, 2},   {0x3041, 0xA4CF, 2},   {0xAC00, 0xD7A3, 2},   {0xF900, 0xFAFF, 2}, {0xFE00, 0xFE0F, 0},
-      {0xFE20, 0xFE2F, 0},   {0xFE30, 0xFE6F, 2},   {0xFF01, 0xFF60, 2},   {0xFFE0, 0xFFE6, 2}, {0x1F300, 0x1F64F, 2},
-      {0x1F680, 0x1F6FF, 2}, {0x1F900, 0x1F9FF, 2}, {0x20000, 0x3FFFD, 2},
-  };
-  if (point < 0x0300) return 1;
-  for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
-    if (point >= ranges[i].first && point <= ranges[i].last) return ranges[i].width;
-  }
-  return 1;
-}
-
 static struct cell read_cell(struct gr_view rest, unsigned column) {
   struct cell cell = {.length = 0};
   size_t length = gr_utf8_length(rest);
@@ -204,7 +186,7 @@ static struct cell read_cell(struct gr_view rest, unsigned column) {
   if (length > 0 && gr_utf8_is_visible(point)) {
     memcpy(cell.bytes, rest.bytes, length);
     cell.length = length;
-    cell.width = width_of(point);
+    cell.width = gr_utf8_width(point);
     return cell;
   }
   if (length <= 1) {

@@ -54,6 +54,9 @@ uint32_t gr_utf8_decode(const char *bytes, size_t length);
 /* False for what a terminal would obey, or show as nothing or as a blank: controls, zero-width and direction
  * characters, byte order marks, separators, every blank but the space. */
 bool gr_utf8_is_visible(uint32_t point);
+/* Columns that it takes on a terminal: none for marks that sit on the character before, two for East Asian ones and
+ * pictures. */
+unsigned gr_utf8_width(uint32_t point);
 
 /* What a user wrote, fit for a message: in double quotes, bytes that are no visible character as \x07 or \u00A0, long
  * texts cut.

@@ -7,7 +7,13 @@
 
 #include "engine/run/run_internal.h"
 
-enum { SHOWN_FIRST = 20, SHOWN_NOT_OK = 50, NAME_COLUMNS_MAX = 32 };
+enum {
+  SHOWN_FIRST = 20,
+  SHOWN_NOT_OK = 50, /* of those that may be at fault, and of those that were not reached */
+  SHOWN_MAX = SHOWN_FIRST + 2 * SHOWN_NOT_OK,
+  NAME_COLUMNS_MIN = 4, /* of the head line */
+  NAME_COLUMNS_MAX = 32,
+};
 
 void gr_report_init(struct gr_report *report, struct gr_memory *memory) {
   memset(report, 0, sizeof *report);
@@ -69,10 +75,17 @@ static const char *color_of(enum gr_node_state state) {
   return NULL;
 }
 
-/* Columns that a terminal needs, near enough: one a character. */
+/* The character at `at`, its columns, and where the next one is. Names are valid UTF-8. */
+static const char *next_character(const char *at, uint32_t *columns) {
+  size_t length = gr_utf8_length(gr_view_of(at));
+  if (length == 0) length = 1;
+  *columns = gr_utf8_width(gr_utf8_decode(at, length));
+  return at + length;
+}
+
 static uint32_t width_of(const char *name) {
-  uint32_t width = 0;
-  for (const char *at = name; *at; at++) width += ((unsigned char)*at & 0xc0) != 0x80;
+  uint32_t width = 0, columns;
+  for (const char *at = name; *at; width += columns) at = next_character(at, &columns);
   return width;
 }
 
@@ -86,10 +99,16 @@ static void append_name(struct gr_text *out, const char *name, uint32_t columns)
     append_blanks(out, columns - width);
     return;
   }
-  const char *at = name;
-  for (; shown < columns - 3; at++) shown += ((unsigned char)at[1] & 0xc0) != 0x80;
-  gr_text_append(out, name, (size_t)(at - name));
+  const char *end = name;
+  for (uint32_t next = 0;;) {
+    const char *at = next_character(end, &next);
+    if (shown + next > columns - 3) break;
+    shown += next;
+    end = at;
+  }
+  gr_text_append(out, name, (size_t)(end - name));
   gr_text_append_text(out, "...");
+  append_blanks(out, columns - 3 - shown);
 }
 
 static void append_head(const struct paint *paint, const struct gr_report *report) {
@@ -144,46 +163,70 @@ static bool is_culprit(enum gr_node_state state) {
   return state == GR_NODE_FAILED || state == GR_NODE_SUSPECT || state == GR_NODE_TIMEOUT;
 }
 
-static uint32_t append_more(const struct paint *paint, const struct gr_report *report, uint32_t columns,
-                            bool culprits) {
+/* The nodes of the table, by index. */
+struct shown_nodes {
+  uint32_t indexes[SHOWN_MAX];
+  uint32_t count;
+};
+
+static void choose_more(const struct gr_report *report, bool culprits, struct shown_nodes *nodes) {
   const struct gr_plan *plan = report->plan;
-  uint32_t shown = 0;
-  for (uint32_t i = SHOWN_FIRST; i < plan->step_count && shown < SHOWN_NOT_OK; i++) {
+  uint32_t end = nodes->count + SHOWN_NOT_OK;
+  for (uint32_t i = SHOWN_FIRST; i < plan->step_count && nodes->count < end; i++) {
     enum gr_node_state state = gr_report_state(report, plan->step_of_node[i]);
-    if (!is_noteworthy(state) || is_culprit(state) != culprits) continue;
-    append_node(paint, report, i, columns);
-    shown++;
+    if (is_noteworthy(state) && is_culprit(state) == culprits) nodes->indexes[nodes->count++] = i;
   }
-  return shown;
+}
+
+static void choose_nodes(const struct gr_report *report, struct shown_nodes *nodes) {
+  nodes->count = 0;
+  while (nodes->count < SHOWN_FIRST && nodes->count < report->plan->step_count) {
+    nodes->indexes[nodes->count] = nodes->count;
+    nodes->count++;
+  }
+  choose_more(report, true, nodes);
+  if (report->states && report->status != GR_OK) choose_more(report, false, nodes);
 }
 
 static void append_nodes(const struct paint *paint, const struct gr_report *report) {
   const struct gr_plan *plan = report->plan;
-  uint32_t columns = 4, shown = plan->step_count < SHOWN_FIRST ? plan->step_count : SHOWN_FIRST;
-  for (uint32_t i = 0; i < shown; i++) {
-    uint32_t width = width_of(plan->pipeline->nodes[i].name);
+  struct shown_nodes nodes;
+  choose_nodes(report, &nodes);
+  uint32_t columns = NAME_COLUMNS_MIN;
+  for (uint32_t i = 0; i < nodes.count; i++) {
+    uint32_t width = width_of(plan->pipeline->nodes[nodes.indexes[i]].name);
     if (width > columns) columns = width < NAME_COLUMNS_MAX ? width : NAME_COLUMNS_MAX;
   }
   gr_text_append_text(paint->out, "  node");
-  append_blanks(paint->out, columns - 4);
+  append_blanks(paint->out, columns - NAME_COLUMNS_MIN);
   gr_text_append_text(paint->out, "  kind     level  stream  state\n");
-  for (uint32_t i = 0; i < shown; i++) append_node(paint, report, i, columns);
-  shown += append_more(paint, report, columns, true);
-  if (report->states && report->status != GR_OK) shown += append_more(paint, report, columns, false);
-  if (shown < plan->step_count) {
-    gr_text_append_format(paint->out, "  ... and %" PRIu32 " more nodes\n", plan->step_count - shown);
+  for (uint32_t i = 0; i < nodes.count; i++) append_node(paint, report, nodes.indexes[i], columns);
+  if (nodes.count < plan->step_count) {
+    gr_text_append_format(paint->out, "  ... and %" PRIu32 " more nodes\n", plan->step_count - nodes.count);
   }
 }
 
+static void append_expect(const struct paint *paint, const struct gr_report *report,
+                          const struct gr_report_expect *expect) {
+  gr_text_append_format(paint->out, "  expect %s: ", report->plan->pipeline->buffers[expect->buffer_index].name);
+  append_painted(paint, expect->is_met ? "32" : "31", expect->is_met ? "met" : "not met");
+  gr_text_append_text(paint->out, ", largest difference ");
+  gr_text_append_double(paint->out, expect->largest_difference);
+  if (!expect->is_met) gr_text_append_format(paint->out, ", %" PRIu64 " different", expect->different_count);
+  gr_text_append_text(paint->out, "\n");
+}
+
+/* The first ones, and then some that were not met. */
 static void append_expects(const struct paint *paint, const struct gr_report *report) {
-  for (uint32_t i = 0; i < report->expect_count; i++) {
+  uint32_t shown = 0;
+  for (uint32_t i = 0; i < report->expect_count && shown < SHOWN_FIRST + SHOWN_NOT_OK; i++) {
     const struct gr_report_expect *expect = &report->expects[i];
-    gr_text_append_format(paint->out, "  expect %s: ", report->plan->pipeline->buffers[expect->buffer_index].name);
-    append_painted(paint, expect->is_met ? "32" : "31", expect->is_met ? "met" : "not met");
-    gr_text_append_text(paint->out, ", largest difference ");
-    gr_text_append_double(paint->out, expect->largest_difference);
-    if (!expect->is_met) gr_text_append_format(paint->out, ", %" PRIu64 " different", expect->different_count);
-    gr_text_append_text(paint->out, "\n");
+    if (i >= SHOWN_FIRST && expect->is_met) continue;
+    append_expect(paint, report, expect);
+    shown++;
+  }
+  if (shown < report->expect_count) {
+    gr_text_append_format(paint->out, "  ... and %" PRIu32 " more expectations\n", report->expect_count - shown);
   }
   if (report->saved_count > 0) {
     gr_text_append_format(paint->out, "  saved %" PRIu32 " file%s\n", report->saved_count,

@@ -59,6 +59,27 @@ static struct object open_member(struct object *parent, const char *name) {
 
 static void close_object(struct object *object) { gr_text_append_text(object->out, "}"); }
 
+/* An error's name is a node's where something ran or was to run. Before that, and where data come in or go out, it is a
+ * buffer's, unless there is none of that name. */
+static bool names_node(const struct gr_report *report) {
+  switch (report->status) {
+    case GR_ERR_NODE:
+    case GR_ERR_TIMEOUT:
+    case GR_ERR_CANCELLED:
+    case GR_ERR_DEVICE_LOST:
+    case GR_ERR_BACKEND:
+      return true;
+    default:
+      break;
+  }
+  const struct gr_pipeline *pipeline = report->plan ? report->plan->pipeline : NULL;
+  if (!pipeline || report->error.node[0] == '\0') return false;
+  for (uint32_t i = 0; i < pipeline->buffer_count; i++) {
+    if (strcmp(pipeline->buffers[i].name, report->error.node) == 0) return false;
+  }
+  return true;
+}
+
 static void put_error(struct object *parent, const struct gr_report *report, bool is_there) {
   const struct gr_error *error = &report->error;
   if (!is_there) {
@@ -66,6 +87,7 @@ static void put_error(struct object *parent, const struct gr_report *report, boo
     gr_text_append_text(parent->out, "null");
     return;
   }
+  bool is_node = names_node(report);
   struct object object = open_member(parent, "error");
   put_text(&object, "code", gr_status_name(report->status));
   put_text(&object, "name", error->backend_code);
@@ -73,7 +95,8 @@ static void put_error(struct object *parent, const struct gr_report *report, boo
   put_text(&object, "file", error->file);
   put_number(&object, "line", error->line);
   put_number(&object, "column", error->column);
-  put_text(&object, "node", error->node);
+  put_text(&object, "node", is_node ? error->node : NULL);
+  put_text(&object, "buffer", is_node ? NULL : error->node);
   close_object(&object);
 }
 

@@ -164,6 +164,59 @@ START_TEST(names_of_any_length) {
 }
 END_TEST
 
+/* A character may take two columns or none; a failed node far down is as readable as the first ones. */
+START_TEST(names_of_any_width) {
+  static char names[30][16];
+  struct gr_pipeline *pipeline =
+      graph_generate(&world.memory, &(struct graph_spec){.pattern = GRAPH_CHAIN, .width = 1, .steps = 30});
+  graph_destroy(world.nodes);
+  world.nodes = pipeline;
+  world.pipeline = *pipeline;
+  world.pipeline.buffers = world.buffers;
+  struct gr_node nodes[30];
+  for (int i = 0; i < 30; i++) {
+    snprintf(names[i], sizeof names[i], "n%d", i);
+    nodes[i] = pipeline->nodes[i];
+    nodes[i].name = names[i];
+  }
+  nodes[0].name = "\xe5\x9b\xb3\xe5\x9b\xb3";
+  nodes[1].name = "e\xcc\x81";
+  nodes[2].name =
+      "\xe5\x9b\xb3\xe5\x9b\xb3\xe5\x9b\xb3\xe5\x9b\xb3\xe5\x9b\xb3\xe5\x9b\xb3\xe5\x9b\xb3\xe5\x9b\xb3\xe5\x9b\xb3"
+      "\xe5\x9b\xb3\xe5\x9b\xb3\xe5\x9b\xb3\xe5\x9b\xb3\xe5\x9b\xb3\xe5\x9b\xb3\xe5\x9b\xb3\xe5\x9b\xb3";
+  nodes[25].name = "the_one_that_has_failed";
+  world.pipeline.nodes = nodes;
+  make_report();
+  report.states[world.plan->step_of_node[25]] = GR_NODE_FAILED;
+  struct gr_text text = show(show_plain);
+  ck_assert_ptr_nonnull(strstr(text.bytes, "\n  \xe5\x9b\xb3\xe5\x9b\xb3                              barrier "));
+  ck_assert_ptr_nonnull(strstr(text.bytes, "\n  e\xcc\x81                                 barrier "));
+  /* Fourteen of two columns, the dots, and one that is left over. */
+  ck_assert_ptr_nonnull(strstr(text.bytes, "\xe5\x9b\xb3\xe5\x9b\xb3...   barrier "));
+  ck_assert_ptr_nonnull(strstr(text.bytes, "\n  the_one_that_has_failed           barrier     25       0  failed\n"));
+  gr_text_release(&text);
+  gr_report_release(&report);
+}
+END_TEST
+
+START_TEST(many_expectations_are_cut) {
+  enum { COUNT = 1000 };
+  make_report();
+  gr_memory_release(&world.memory, report.expects);
+  report.expects = gr_memory_allocate_zeroed(&world.memory, COUNT, sizeof *report.expects);
+  report.expect_count = COUNT;
+  for (uint32_t i = 0; i < COUNT; i++) report.expects[i].is_met = i != 777;
+  struct gr_text text = show(show_plain);
+  uint32_t lines = 0;
+  for (const char *at = text.bytes; (at = strstr(at, "\n  expect x: ")); at++) lines++;
+  ck_assert_uint_eq(lines, 20 + 1);
+  ck_assert_ptr_nonnull(strstr(text.bytes, "\n  expect x: not met, "));
+  ck_assert_ptr_nonnull(strstr(text.bytes, "\n  ... and 979 more expectations\n"));
+  gr_text_release(&text);
+  gr_report_release(&report);
+}
+END_TEST
+
 /* ---- JSON ---- */
 
 /* A strict reader: what it accepts, every reader accepts. */
@@ -280,7 +333,8 @@ END_TEST
 START_TEST(a_failed_run_as_json) {
   static const char error[] =
       "\"error\": {\"code\": \"GR_ERR_NODE\", \"name\": \"cudaErrorIllegalAddress\", \"message\": \"node "
-      "\\\"second\\\" failed\", \"file\": \"dir/photo.yaml\", \"line\": 2, \"column\": 5, \"node\": \"second\"}";
+      "\\\"second\\\" failed\", \"file\": \"dir/photo.yaml\", \"line\": 2, \"column\": 5, \"node\": \"second\", "
+      "\"buffer\": null}";
   make_report();
   fail_second();
   report.states[world.plan->step_of_node[0]] = GR_NODE_FAILED; /* too, but what is known is of the other */
@@ -302,6 +356,7 @@ END_TEST
 START_TEST(a_mismatch_as_json) {
   make_report();
   report.status = gr_error_set(&report.error, GR_ERR_EXPECT, "no");
+  gr_error_node(&report.error, "y");
   report.expects[1] = (struct gr_report_expect){.buffer_index = 1,
                                                 .different_count = 3,
                                                 .first_index = 1,
@@ -317,6 +372,7 @@ START_TEST(a_mismatch_as_json) {
                                "{\"buffer\": \"y\", \"met\": false, \"different\": 3, \"largest_difference\": null, "
                                "\"first\": {\"index\": 1, \"got\": 1.5, \"want\": 18446744073709551615}, "
                                "\"worst\": {\"index\": 2, \"got\": null, \"want\": -1e"));
+  ck_assert_ptr_nonnull(strstr(text.bytes, "\"node\": null, \"buffer\": \"y\"}"));
   gr_text_release(&text);
   gr_report_release(&report);
 }
@@ -378,6 +434,8 @@ int main(void) {
   tcase_add_test(cases, a_run_that_never_began);
   tcase_add_test(cases, a_large_graph_is_cut);
   tcase_add_test(cases, names_of_any_length);
+  tcase_add_test(cases, names_of_any_width);
+  tcase_add_test(cases, many_expectations_are_cut);
   tcase_add_test(cases, a_good_run_as_json);
   tcase_add_test(cases, a_failed_run_as_json);
   tcase_add_test(cases, a_mismatch_as_json);

@@ -215,7 +215,8 @@ START_TEST(cancelling_while_something_hangs) {
 }
 END_TEST
 
-/* What is in flight is broken off by the back end, which also knows the states; a failure of a node is the better news. */
+/* What is in flight is broken off by the back end, which also knows the states; a failure of a node is the better news.
+ */
 START_TEST(cancelling_between_launches) {
   begin();
   executable->waits_for_ever = true;
@@ -288,9 +289,8 @@ START_TEST(progress_is_told_now_and_then) {
   /* One that lasts does, while it is waited for. */
   executable->waits_for_ever = true;
   told_last = 0;
-  ck_assert_int_eq(
-      run_with(&(struct gr_run_settings){.repeat = 1, .timeout_ns = 450000000, .progress = note_progress}),
-      GR_ERR_TIMEOUT);
+  ck_assert_int_eq(run_with(&(struct gr_run_settings){.repeat = 1, .timeout_ns = 450000000, .progress = note_progress}),
+                   GR_ERR_TIMEOUT);
   ck_assert_uint_ge(told_count, 1);
   ck_assert_uint_le(told_count, 4);
   ck_assert_uint_eq(told_total, 1);

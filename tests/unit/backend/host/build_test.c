@@ -174,11 +174,15 @@ END_TEST
 
 int main(void) {
   const TTest *const tests[] = {
-      every_allocation_may_fail,          no_device_without_memory,
+      every_allocation_may_fail,
+      no_device_without_memory,
       nth_allocation_fails_without_buffers,
-      replays_allocate_nothing,           more_than_the_machine_has_is_refused,
-      buffers_are_aligned_apart_and_zero, facts_count_bytes_and_workers,
-      no_more_workers_than_steps,         scratch_is_not_paid_for,
+      replays_allocate_nothing,
+      more_than_the_machine_has_is_refused,
+      buffers_are_aligned_apart_and_zero,
+      facts_count_bytes_and_workers,
+      no_more_workers_than_steps,
+      scratch_is_not_paid_for,
   };
   return run_suite("host_build", tests, sizeof tests / sizeof tests[0], 60);
 }
