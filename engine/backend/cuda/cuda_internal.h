@@ -75,12 +75,12 @@ struct cuda_entry {
   bool is_on_device;
 };
 
-/* The catalogue's images, loaded when the first entry is looked for, until the device is closed. */
+/* The catalogue's images, loaded in its order until an entry that is looked for is found, and kept until the device is
+ * closed. */
 struct cuda_kernels {
-  bool are_loaded;
   cudaLibrary_t *libraries; /* [image_count] */
   uint32_t loaded_count;
-  struct cuda_entry *entries; /* by name */
+  struct cuda_entry *entries; /* of the loaded ones, by name */
   size_t entry_count;
 };
 

@@ -43,28 +43,33 @@ static enum gr_status list_entries(struct gr_device *device, const struct gr_ker
   return GR_OK;
 }
 
-static enum gr_status load(struct gr_device *device, const struct gr_kernel_image *image, struct gr_error *error) {
+static enum gr_status load_next(struct gr_device *device, struct gr_error *error) {
   struct cuda_kernels *kernels = &device->kernels;
+  const struct gr_kernel_image *image = &device->catalogue->images[kernels->loaded_count];
+  if (!kernels->libraries) {
+    kernels->libraries =
+        gr_memory_allocate_zeroed(device->memory, device->catalogue->image_count, sizeof *kernels->libraries);
+    if (!kernels->libraries) return gr_cuda_no_memory(error, "kernels were loaded");
+  }
   cudaLibrary_t library = NULL;
   cudaError_t code = cudaLibraryLoadData(&library, image->begin, NULL, NULL, 0, NULL, NULL, 0);
   if (code != cudaSuccess) return image_failed(device, image, code, error);
-  kernels->libraries[kernels->loaded_count++] = library;
-  return list_entries(device, image, library, error);
-}
-
-static enum gr_status load_all(struct gr_device *device, struct gr_error *error) {
-  struct cuda_kernels *kernels = &device->kernels;
-  uint32_t image_count = device->catalogue ? device->catalogue->image_count : 0;
-  kernels->libraries = gr_memory_allocate_zeroed(device->memory, image_count, sizeof *kernels->libraries);
-  if (!kernels->libraries) return gr_cuda_no_memory(error, "kernels were loaded");
-  for (uint32_t i = 0; i < image_count; i++) {
-    GR_RETURN_IF_FAILED(load(device, &device->catalogue->images[i], error));
+  enum gr_status status = list_entries(device, image, library, error);
+  if (status != GR_OK) {
+    (void)cudaLibraryUnload(library);
+    return status;
   }
+  kernels->libraries[kernels->loaded_count++] = library;
   if (kernels->entry_count > 0) {
     qsort(kernels->entries, kernels->entry_count, sizeof *kernels->entries, compare_entries);
   }
-  kernels->are_loaded = true;
   return GR_OK;
+}
+
+static struct cuda_entry *find_loaded(const struct cuda_kernels *kernels, const char *name) {
+  struct cuda_entry wanted = {.name = name};
+  if (kernels->entry_count == 0) return NULL;
+  return bsearch(&wanted, kernels->entries, kernels->entry_count, sizeof wanted, compare_entries);
 }
 
 /* The runtime loads code when it is first used: asking for what the code needs is a use. */
@@ -78,15 +83,11 @@ static enum gr_status bring_to_device(struct gr_device *device, struct cuda_entr
 
 enum gr_status gr_cuda_kernels_find(struct gr_device *device, const char *name, cudaKernel_t *kernel,
                                     struct gr_error *error) {
-  struct cuda_kernels *kernels = &device->kernels;
-  if (!kernels->are_loaded) {
-    gr_cuda_kernels_release(device); /* what an earlier attempt has left */
-    GR_RETURN_IF_FAILED(load_all(device, error));
-  }
-  struct cuda_entry wanted = {.name = name};
-  struct cuda_entry *found = NULL;
-  if (kernels->entry_count > 0) {
-    found = bsearch(&wanted, kernels->entries, kernels->entry_count, sizeof wanted, compare_entries);
+  struct cuda_entry *found = find_loaded(&device->kernels, name);
+  uint32_t image_count = device->catalogue ? device->catalogue->image_count : 0;
+  while (!found && device->kernels.loaded_count < image_count) {
+    GR_RETURN_IF_FAILED(load_next(device, error));
+    found = find_loaded(&device->kernels, name);
   }
   if (!found) {
     return gr_error_set(error, GR_ERR_NOT_SUPPORTED, "there is no device code for '%s' in this program", name);
