@@ -115,6 +115,20 @@ run 0 run --backend host --report json --report-file report.json good.yaml
 silent_stdout "--report-file"
 is_json report.json
 run 4 run --backend host --report-file no/such/folder/r.json good.yaml
+run 1 run --backend host --report json unmet.yaml
+has out '"node": null, "buffer": "a"'
+run 4 run --backend host --report json $'\xff.yaml'
+is_json out
+# Also where there is no engine to ask.
+export GRAPHRUN_WORKERS=abc
+run 2 run --backend host --report json good.yaml
+is_json out
+has err "GRAPHRUN_WORKERS"
+run 2 run --backend host good.yaml
+silent_stdout "no engine"
+run 0 help
+run 0 knobs
+unset GRAPHRUN_WORKERS
 run 0 run --backend host good.yaml
 lacks out $'\033'
 has out "fill"
@@ -137,6 +151,15 @@ if [ -e /dev/full ]; then
   has err "No space left"
 fi
 
+# What the caller has closed is not taken by a file, which would get the report.
+rm -f out.npy
+got=0
+"$program" run --backend host good.yaml >&- 2>err || got=$?
+[ "$got" = 4 ] || fail "a closed stdout ended with $got"
+has err "standard output cannot be written"
+[ "$(head -c 6 out.npy | tail -c 5)" = NUMPY ] || fail "a closed stdout spoiled out.npy"
+"$program" run --backend host good.yaml >out 2>&- <&- || fail "a closed stderr ended with $?"
+
 # --- signals ---
 # signal NAME STATUS: sent while replays run.
 signal() {
@@ -144,17 +167,30 @@ signal() {
   "$program" run --backend host --repeat 1000000 --report-file signalled.txt naps.yaml >out 2>err &
   pid=$!
   for _ in $(seq 100); do
-    compgen -G 'signalled.txt.*' >/dev/null && break
+    compgen -G '.graphrun-*' >/dev/null && break
     sleep 0.05
   done
   sleep 0.3
   kill -"$1" "$pid"
   wait "$pid" || got=$?
   [ "$got" = "$2" ] || fail "SIG$1 ended with $got instead of $2"
-  ! compgen -G 'signalled.txt.*' >/dev/null || fail "SIG$1 left a temporary file"
+  ! compgen -G '.graphrun-*' >/dev/null || fail "SIG$1 left a temporary file"
 }
 # A shell without job control starts its children with SIGINT ignored; graphrun installs its own handler all the same.
 signal INT 130
+grep -Eq '^  nap +kernel .* ok$' signalled.txt || fail "a node that has run has not"
+rm signalled.txt
 signal TERM 143
+
+# Where nothing runs that could be ended well, the first one ends it: here while a pipe is waited for.
+mkfifo pipe.yaml
+for command in check run; do
+  got=0
+  "$program" $command pipe.yaml >out 2>err &
+  sleep 0.3
+  kill -INT $!
+  wait $! || got=$?
+  [ "$got" = 130 ] || fail "SIGINT before there is a pipeline: $command ended with $got"
+done
 
 [ "$failures" = 0 ]

@@ -5,6 +5,8 @@
 #include "tools/graphrun/arguments.h"
 
 int command_run(struct gr_engine *engine, const struct arguments *arguments);
+/* The same where there is no engine: says `error`, also in the report. */
+int command_refuse_run(const struct arguments *arguments, enum gr_status status, const struct gr_error *error);
 int command_check(struct gr_engine *engine, const struct arguments *arguments);
 /* plan and graph: one stage as text. */
 int command_show(struct gr_engine *engine, const struct arguments *arguments);

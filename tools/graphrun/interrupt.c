@@ -2,16 +2,20 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "tools/graphrun/output.h"
 
+static volatile sig_atomic_t is_heard;
 static volatile sig_atomic_t arrived;
+/* How often the run has asked whether it is cancelled: a sign of life for the watchdog. */
+static atomic_uint questions;
 
 static void on_signal(int number) {
-  if (arrived) {
+  if (!is_heard || arrived) {
     output_remove_temporary();
     _exit(128 + number);
   }
@@ -28,16 +32,20 @@ void interrupt_install(void) {
   sigaction(SIGXFSZ, &ignore, NULL);
 }
 
+void interrupt_hear(bool is_to_be_heard) { is_heard = is_to_be_heard; }
+
 int interrupt_signal(void) { return arrived; }
 
 bool interrupt_cancelled(void *context) {
   (void)context;
+  atomic_fetch_add_explicit(&questions, 1, memory_order_relaxed);
   return arrived != 0;
 }
 
 /* ---- the watchdog ---- */
 
-/* After the timeout the engine itself gives up and reports; only when it cannot, this ends the process. */
+/* After the timeout the engine itself gives up and reports. It cannot where a call does not return: then it asks no
+ * more questions. The time for reading inputs, comparing and saving is not limited, and they do ask. */
 #define GRACE_NS UINT64_C(2000000000)
 
 static struct watchdog {
@@ -51,16 +59,39 @@ static struct watchdog {
   void *context;
 } watchdog = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+static void add_to(struct timespec *time, uint64_t nanoseconds) {
+  uint64_t nanosecond = (uint64_t)time->tv_nsec + nanoseconds % 1000000000u;
+  time->tv_sec += (time_t)(nanoseconds / 1000000000u + nanosecond / 1000000000u);
+  time->tv_nsec = (long)(nanosecond % 1000000000u);
+}
+
+/* Whether the work was done before `deadline`. With the lock held. */
+static bool is_done_by(const struct timespec *deadline) {
+  int result = 0;
+  while (!watchdog.is_done && result == 0) {
+    result = pthread_cond_timedwait(&watchdog.changed, &watchdog.lock, deadline);
+  }
+  return watchdog.is_done;
+}
+
+static bool is_done_at_last(void) {
+  if (is_done_by(&watchdog.deadline)) return true;
+  for (;;) {
+    unsigned before = atomic_load(&questions);
+    struct timespec deadline;
+    clock_gettime(CLOCK_MONOTONIC, &deadline);
+    add_to(&deadline, GRACE_NS);
+    if (is_done_by(&deadline)) return true;
+    if (atomic_load(&questions) == before) return false;
+  }
+}
+
 static void *watch(void *unused) {
   (void)unused;
   pthread_mutex_lock(&watchdog.lock);
-  int result = 0;
-  while (!watchdog.is_done && result == 0) {
-    result = pthread_cond_timedwait(&watchdog.changed, &watchdog.lock, &watchdog.deadline);
-  }
-  bool is_late = !watchdog.is_done;
+  bool is_done = is_done_at_last();
   pthread_mutex_unlock(&watchdog.lock);
-  if (is_late) {
+  if (!is_done) {
     if (watchdog.last_words) watchdog.last_words(watchdog.context);
     output_remove_temporary();
     _exit(124);
@@ -85,11 +116,7 @@ bool interrupt_watch(uint64_t nanoseconds, void (*last_words)(void *context), vo
   pthread_cond_init(&watchdog.changed, &attributes);
   pthread_condattr_destroy(&attributes);
   clock_gettime(CLOCK_MONOTONIC, &watchdog.deadline);
-  uint64_t late_ns;
-  if (__builtin_add_overflow(nanoseconds, GRACE_NS, &late_ns)) late_ns = UINT64_MAX;
-  uint64_t nanosecond = (uint64_t)watchdog.deadline.tv_nsec + late_ns % 1000000000u;
-  watchdog.deadline.tv_sec += (time_t)(late_ns / 1000000000u + nanosecond / 1000000000u);
-  watchdog.deadline.tv_nsec = (long)(nanosecond % 1000000000u);
+  add_to(&watchdog.deadline, nanoseconds);
   watchdog.last_words = last_words;
   watchdog.context = context;
   watchdog.is_done = false;

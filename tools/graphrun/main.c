@@ -47,6 +47,7 @@ static int run_with_engine(const struct arguments *arguments) {
   struct gr_error error;
   enum gr_status status = gr_engine_create(&options, &engine, &error);
   if (status != GR_OK) {
+    if (arguments->command == COMMAND_RUN) return command_refuse_run(arguments, status, &error);
     output_say_error(&error);
     return gr_status_exit(status);
   }
@@ -56,6 +57,7 @@ static int run_with_engine(const struct arguments *arguments) {
 }
 
 int main(int argument_count, char **argument_values) {
+  output_fill_gaps();
   interrupt_install();
   struct arguments arguments;
   char problem[512];

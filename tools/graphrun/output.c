@@ -18,6 +18,13 @@ void output_remove_temporary(void) {
   if (path) (void)unlink(path);
 }
 
+void output_fill_gaps(void) {
+  static const int unusable[] = {O_WRONLY, O_RDONLY, O_RDONLY};
+  for (int descriptor = 0; descriptor < 3; descriptor++) {
+    if (fcntl(descriptor, F_GETFD) < 0) (void)open("/dev/null", unusable[descriptor]); /* takes the lowest number */
+  }
+}
+
 static bool cannot_write(const char *path) {
   fprintf(stderr, "graphrun: %s cannot be written: %s\n", path, strerror(errno));
   return false;
@@ -29,35 +36,58 @@ static bool is_special(const char *path) {
   return stat(path, &facts) == 0 && !S_ISREG(facts.st_mode);
 }
 
-static bool open_temporary(struct output *output) {
-  /* A link is followed, so that what it points to is replaced and not the link. */
-  char *target = realpath(output->path, NULL);
-  if (!target) target = strdup(output->path);
-  size_t length = target ? strlen(target) : 0;
-  output->temporary = target ? malloc(length + sizeof ".XXXXXX") : NULL;
+static void forget_temporary(struct output *output) {
+  atomic_store(&temporary_in_use, NULL);
+  free(output->temporary);
+  free(output->target);
+  output->temporary = output->target = NULL;
+}
+
+/* A short name in the target's folder: the target's own may be as long as the system allows already. */
+static char *name_temporary(const char *target) {
+  static const char name[] = ".graphrun-XXXXXX";
+  const char *slash = strrchr(target, '/');
+  size_t folder_length = slash ? (size_t)(slash - target) + 1 : 0;
+  char *temporary = malloc(folder_length + sizeof name);
+  if (!temporary) return NULL;
+  memcpy(temporary, target, folder_length);
+  memcpy(temporary + folder_length, name, sizeof name);
+  return temporary;
+}
+
+/* Replacing needs only a writable folder; a file that may not be written is still not ours to replace. A link is
+ * followed, so that what it points to is replaced and not the link. */
+static int create_temporary(struct output *output) {
+  output->target = realpath(output->path, NULL);
+  if (output->target && access(output->target, W_OK) != 0) return -1;
+  if (!output->target) output->target = strdup(output->path);
+  output->temporary = output->target ? name_temporary(output->target) : NULL;
   if (!output->temporary) {
-    free(target);
     errno = ENOMEM;
-    return cannot_write(output->path);
+    return -1;
   }
-  memcpy(output->temporary, target, length);
-  memcpy(output->temporary + length, ".XXXXXX", sizeof ".XXXXXX");
-  free(target);
   int descriptor = mkstemp(output->temporary);
-  if (descriptor < 0) {
-    free(output->temporary);
-    output->temporary = NULL;
-    return cannot_write(output->path);
-  }
+  if (descriptor < 0) return -1;
   mode_t mask = umask(0);
   umask(mask);
   (void)fchmod(descriptor, 0666 & ~mask); /* mkstemp's 0600 is not what a report has elsewhere */
+  return descriptor;
+}
+
+static bool open_temporary(struct output *output) {
+  int descriptor = create_temporary(output);
+  if (descriptor < 0) {
+    (void)cannot_write(output->path);
+    forget_temporary(output);
+    return false;
+  }
   atomic_store(&temporary_in_use, output->temporary);
   output->stream = fdopen(descriptor, "w");
   if (output->stream) return true;
+  (void)cannot_write(output->path);
   close(descriptor);
   output_abandon(output);
-  return cannot_write(output->path);
+  return false;
 }
 
 bool output_open(struct output *output, const char *path) {
@@ -86,20 +116,32 @@ void output_format(struct output *output, const char *format, ...) {
   va_end(arguments);
 }
 
-void output_json_string(struct output *output, const char *text) {
-  output_text(output, "\"");
-  for (const char *c = text; *c; c++) {
-    if (*c == '"' || *c == '\\') output_format(output, "\\%c", *c);
-    else if ((unsigned char)*c < 0x20) output_format(output, "\\u%04x", (unsigned)(unsigned char)*c);
-    else (void)output_write(output, c, 1);
+/* Bytes of the well-formed UTF-8 character at `text`; 0 where there is none. */
+static size_t character_length(const unsigned char *text) {
+  static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000}; /* shorter forms would do for what lies below */
+  if (text[0] < 0x80) return 1;
+  size_t length = text[0] >= 0xF0 ? 4 : text[0] >= 0xE0 ? 3 : 2;
+  if (text[0] < 0xC0 || text[0] > 0xF7) return 0;
+  uint32_t point = text[0] & (0x7Fu >> length);
+  for (size_t i = 1; i < length; i++) {
+    if ((text[i] & 0xC0) != 0x80) return 0; /* the text's end, too */
+    point = point << 6 | (text[i] & 0x3Fu);
   }
-  output_text(output, "\"");
+  bool is_surrogate = point >= 0xD800 && point < 0xE000;
+  return point < least[length] || point > 0x10FFFF || is_surrogate ? 0 : length;
 }
 
-static void forget_temporary(struct output *output) {
-  atomic_store(&temporary_in_use, NULL);
-  free(output->temporary);
-  output->temporary = NULL;
+void output_json_string(struct output *output, const char *text) {
+  output_text(output, "\"");
+  while (*text) {
+    size_t length = character_length((const unsigned char *)text);
+    if (length == 0) output_text(output, "\xEF\xBF\xBD");
+    else if (*text == '"' || *text == '\\') output_format(output, "\\%c", *text);
+    else if ((unsigned char)*text < 0x20) output_format(output, "\\u%04x", (unsigned)(unsigned char)*text);
+    else (void)output_write(output, text, length);
+    text += length ? length : 1;
+  }
+  output_text(output, "\"");
 }
 
 void output_abandon(struct output *output) {
@@ -109,20 +151,12 @@ void output_abandon(struct output *output) {
   forget_temporary(output);
 }
 
-/* The final name: what the temporary file's is without its ending. */
-static bool rename_temporary(const char *temporary) {
-  char *target = strndup(temporary, strlen(temporary) - strlen(".XXXXXX"));
-  bool is_renamed = target && rename(temporary, target) == 0;
-  free(target);
-  return is_renamed;
-}
-
 bool output_close(struct output *output) {
   if (!output->failure && fflush(output->stream) != 0) output->failure = errno;
   if (output->path && fclose(output->stream) != 0 && !output->failure) output->failure = errno;
   output->stream = NULL;
   if (output->temporary) {
-    if (!output->failure && !rename_temporary(output->temporary)) output->failure = errno;
+    if (!output->failure && rename(output->temporary, output->target) != 0) output->failure = errno;
     if (output->failure) (void)unlink(output->temporary);
   }
   forget_temporary(output);

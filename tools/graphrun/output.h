@@ -8,11 +8,16 @@
 
 #include "engine/graphrun.h"
 
+/* Opens what the caller has closed of standard input, output and error: a file opened later would take the number, and
+ * get what is meant for the other. Reading and writing there still fail. First of all calls. */
+void output_fill_gaps(void);
+
 /* A destination of results. Errors are kept and said once, by output_close. */
 struct output {
   FILE *stream;
   const char *path; /* as the user wrote it; null: stdout */
-  char *temporary;  /* takes the name `path` when all is written; null: written directly */
+  char *temporary;  /* takes the name `target` when all is written; null: written directly */
+  char *target;     /* `path`, or what it is a link to */
   int failure;      /* errno of the first failure; 0: none */
 };
 
@@ -22,7 +27,7 @@ bool output_open(struct output *output, const char *path);
 bool output_write(void *context, const char *bytes, size_t length);
 void output_text(struct output *output, const char *text);
 __attribute__((format(printf, 2, 3))) void output_format(struct output *output, const char *format, ...);
-/* A JSON string with its quotes. */
+/* A JSON string with its quotes; bytes that are no UTF-8 become U+FFFD. */
 void output_json_string(struct output *output, const char *text);
 /* Ends the output, successful or not: true when everything has arrived. A closed pipe is no news to anybody, other
  * failures are said on stderr. */

@@ -38,8 +38,8 @@ static void clear_progress(struct progress *progress) {
 
 /* ---- reports ---- */
 
-/* The report of a run that has no graph to ask: the file could not be loaded, or a call never came back. The members
- * are those of the full report that are known. */
+/* The report of a run that has no graph to ask: nothing was loaded, or a call never came back. The members are those of
+ * the full report, null where nothing is known. */
 static void write_bare_report(struct output *output, const char *file, enum gr_status status, const char *message) {
   output_text(output, "{\"graphrun_report\": 1, \"name\": null, \"file\": ");
   output_json_string(output, file);
@@ -47,7 +47,30 @@ static void write_bare_report(struct output *output, const char *file, enum gr_s
                 gr_status_name(status), gr_status_name(status));
   output_json_string(output, message);
   output_text(output,
-              ", \"file\": null, \"line\": 0, \"column\": 0, \"node\": null}, \"backend\": null, \"nodes\": []}\n");
+              ", \"file\": null, \"line\": 0, \"column\": 0, \"node\": null, \"buffer\": null}, \"backend\": null, "
+              "\"backend_reason\": null, \"mode\": null, \"device\": null, \"replays\": null, \"plan\": null, "
+              "\"build\": null, \"memory\": null, \"times_ns\": null, \"expects\": [], \"saved\": 0, "
+              "\"nodes\": []}\n");
+}
+
+/* Says why there is no run, also in the report where one was asked for in JSON. Ends the output. */
+static int refuse_run(struct output *output, const struct arguments *arguments, enum gr_status status,
+                      const struct gr_error *error) {
+  output_say_error(error);
+  if (!arguments->report_json) {
+    output_abandon(output);
+  } else {
+    write_bare_report(output, arguments->operands[0], status, error->message);
+    (void)output_close(output);
+  }
+  return gr_status_exit(status);
+}
+
+int command_refuse_run(const struct arguments *arguments, enum gr_status status, const struct gr_error *error) {
+  struct output output;
+  if (output_open(&output, arguments->report_file)) return refuse_run(&output, arguments, status, error);
+  output_say_error(error);
+  return gr_status_exit(status);
 }
 
 struct hang {
@@ -78,6 +101,12 @@ static int exit_status_of(enum gr_status status) {
   return gr_status_exit(status);
 }
 
+/* A signal during the check or the build could not be seen by them. */
+static enum gr_status cancel_if_signalled(struct gr_error *error) {
+  if (!interrupt_signal()) return GR_OK;
+  return gr_error_set(error, GR_ERR_CANCELLED, "cancelled before the first replay");
+}
+
 static enum gr_status build(const struct arguments *arguments, struct gr_graph *graph, struct gr_error *error) {
   struct gr_graph_options options = {
       .struct_size = sizeof options,
@@ -85,10 +114,9 @@ static enum gr_status build(const struct arguments *arguments, struct gr_graph *
       .device_index = arguments->device_index,
       .mode = arguments->mode,
   };
+  GR_RETURN_IF_FAILED(cancel_if_signalled(error));
   GR_RETURN_IF_FAILED(gr_graph_build(graph, &options, error));
-  /* A signal during the build could not be seen by it. */
-  if (!interrupt_signal()) return GR_OK;
-  return gr_error_set(error, GR_ERR_CANCELLED, "cancelled before the first replay");
+  return cancel_if_signalled(error);
 }
 
 static enum gr_status replay(const struct arguments *arguments, struct gr_graph *graph, struct output *output,
@@ -152,14 +180,10 @@ int command_run(struct gr_engine *engine, const struct arguments *arguments) {
   struct gr_graph *graph;
   struct gr_error error;
   enum gr_status status = command_load(engine, arguments, arguments->operands[0], &graph, &error);
-  if (status != GR_OK) {
-    output_say_error(&error);
-    if (arguments->report_json) write_bare_report(&output, arguments->operands[0], status, error.message);
-    if (arguments->report_json) (void)output_close(&output);
-    else output_abandon(&output);
-    return exit_status_of(status);
-  }
+  if (status != GR_OK) return refuse_run(&output, arguments, status, &error);
+  interrupt_hear(true);
   status = check_build_and_replay(arguments, graph, &output, &error);
+  interrupt_hear(false);
   int exit_status = report_and_close(arguments, graph, status, &output);
   if (status == GR_ERR_TIMEOUT || status == GR_ERR_CANCELLED) {
     /* Something may still run, and waiting for it is what the user has just declined. */
