@@ -12,13 +12,22 @@ static const struct gr_limits usual_limits = {.lane_max = 128, .alignment_bytes 
 
 /* ---- check ---- */
 
+/* Cycles need only the names of nodes: they are found in the same pass also where something else is wrong. */
+static enum gr_status check_flawed(struct gr_graph *graph, struct gr_pipeline *pipeline, enum gr_status status) {
+  enum gr_status cycles = GR_OK;
+  if (pipeline) cycles = gr_dag_check_cycles(&graph->engine->memory, pipeline, &graph->diagnostics);
+  gr_pipeline_destroy(pipeline);
+  return cycles == GR_OK ? status : cycles;
+}
+
 static enum gr_status parse_and_check(struct gr_graph *graph) {
   struct gr_memory *memory = &graph->engine->memory;
   struct gr_view source = {graph->source.bytes, graph->source.length};
 
-  /* Text first: nothing can be said of a file that is no YAML. */
+  /* Text first: nothing can be said of a file that is no YAML. A flawed document goes on, to end as an error there. */
   struct gr_document *document = NULL;
-  GR_RETURN_IF_FAILED(gr_document_parse(memory, graph->name, source, &graph->diagnostics, &document));
+  enum gr_status status = gr_document_parse(memory, graph->name, source, &graph->diagnostics, &document);
+  if (!document) return status;
 
   /* Then types, names and sizes, so that everything after works on numbers. */
   struct gr_pipeline_options options = {
@@ -28,9 +37,9 @@ static enum gr_status parse_and_check(struct gr_graph *graph) {
       .override_count = (uint32_t)graph->override_count,
   };
   struct gr_pipeline *pipeline = NULL;
-  enum gr_status status = gr_pipeline_read(memory, document, &options, &graph->diagnostics, &pipeline);
+  status = gr_pipeline_read(memory, document, &options, &graph->diagnostics, &pipeline);
   gr_document_destroy(document); /* the pipeline holds all of it that is needed */
-  if (status != GR_OK) return status;
+  if (status != GR_OK) return check_flawed(graph, pipeline, status);
 
   /* Last what needs the whole graph: cycles, races, reads of nothing. */
   struct gr_dag *dag = NULL;

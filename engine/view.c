@@ -38,10 +38,9 @@ static enum gr_status show_document(struct gr_graph *graph, struct gr_text *text
   gr_graph_forget_check(graph);
   enum gr_status status =
       gr_document_parse(&graph->engine->memory, graph->name, source, &graph->diagnostics, &document);
-  if (status != GR_OK) return gr_graph_diagnosed(graph, status, error);
-  gr_document_show(document, text);
-  gr_document_destroy(document);
-  return GR_OK;
+  if (status == GR_OK) gr_document_show(document, text);
+  gr_document_destroy(document); /* a flawed one is not shown */
+  return gr_graph_diagnosed(graph, status, error);
 }
 
 static enum gr_status show(struct gr_graph *graph, enum gr_show what, struct gr_text *text, struct gr_error *error) {

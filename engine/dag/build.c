@@ -133,28 +133,11 @@ struct cycle_report {
   struct gr_diagnostics *diagnostics;
 };
 
-/* Where `to` is told to come after `from`; null for an edge of `order: data`. */
-static const struct gr_after *find_after(const struct gr_pipeline *pipeline, uint32_t from, uint32_t to) {
-  const struct gr_node *node = &pipeline->nodes[to];
-  for (uint32_t i = 0; i < node->after_count; i++) {
-    const struct gr_after *after = &pipeline->after[node->first_after + i];
-    if (after->node_index == from) return after;
-  }
-  return NULL;
-}
-
-/* Edges that nobody wrote down need a reason; one is enough to see what contradicts what. */
-static void append_data_edge(struct gr_text *text, const struct gr_pipeline *pipeline, const uint32_t *nodes,
-                             uint32_t count) {
+static bool has_data_edge(const struct gr_pipeline *pipeline, const uint32_t *nodes, uint32_t count) {
   for (uint32_t i = 0; i < count; i++) {
-    uint32_t from = nodes[i], to = nodes[(i + 1) % count];
-    if (find_after(pipeline, from, to)) continue;
-    gr_text_append_format(text,
-                          "; by \"order: data\" %s comes before %s, as in the file, since they touch the same bytes",
-                          gr_view_quote(gr_view_of(pipeline->nodes[from].name)).text,
-                          gr_view_quote(gr_view_of(pipeline->nodes[to].name)).text);
-    return;
+    if (!gr_dag_find_after(pipeline, nodes[i], nodes[(i + 1) % count])) return true;
   }
+  return false;
 }
 
 static bool report_cycle(void *context, const uint32_t *nodes, uint32_t count) {
@@ -163,9 +146,11 @@ static bool report_cycle(void *context, const uint32_t *nodes, uint32_t count) {
   gr_text_init(&text, report->diagnostics->memory);
   gr_text_append_text(&text, count == 1 ? "a node that comes after itself: " : "nodes in a cycle: ");
   gr_dag_append_cycle(&text, report->pipeline, nodes, count);
-  append_data_edge(&text, report->pipeline, nodes, count);
+  if (has_data_edge(report->pipeline, nodes, count)) {
+    gr_text_append_text(&text, "; by \"order: data\" nodes that touch the same bytes keep the order of the file");
+  }
   bool done = !text.failed;
-  const struct gr_after *closing = find_after(report->pipeline, nodes[count - 1], nodes[0]);
+  const struct gr_after *closing = gr_dag_find_after(report->pipeline, nodes[count - 1], nodes[0]);
   struct gr_mark mark = closing ? closing->mark : report->pipeline->nodes[nodes[0]].mark;
   if (done) gr_diagnostics_error(report->diagnostics, mark, "%s", text.bytes);
   gr_text_release(&text);
@@ -204,6 +189,25 @@ enum gr_status gr_dag_build(struct gr_memory *memory, const struct gr_pipeline *
     gr_dag_destroy(made);
   }
   return status;
+}
+
+enum gr_status gr_dag_check_cycles(struct gr_memory *memory, const struct gr_pipeline *pipeline,
+                                   struct gr_diagnostics *diagnostics) {
+  uint64_t errors_before = diagnostics->error_count;
+  struct gr_dag_edges edges = {.memory = memory};
+  struct gr_dag *dag = NULL;
+  bool is_cyclic = false;
+  bool done = add_declared_edges(pipeline, &edges);
+  if (done && pipeline->order == GR_ORDER_DATA) done = gr_dag_add_data_edges(pipeline, diagnostics, &edges);
+  if (done) {
+    dag = make_dag(memory, pipeline->node_count, &edges, &is_cyclic);
+    struct cycle_report report = {pipeline, diagnostics};
+    done = dag && (!is_cyclic || gr_dag_visit_cycles(dag, &edges, report_cycle, &report));
+  }
+  gr_dag_edges_release(&edges);
+  gr_dag_destroy(dag);
+  if (!done || diagnostics->out_of_memory) return GR_ERR_NO_MEMORY;
+  return diagnostics->error_count > errors_before ? GR_ERR_INVALID : GR_OK;
 }
 
 /* The first cycle is enough. */

@@ -157,7 +157,7 @@ static void report_race(struct pass *pass, const struct gr_dag_use *earlier, con
 
 static void report_undefined(struct pass *pass, struct gr_mark mark, const char *what, const char *name,
                              const char *which) {
-  if (!pass->has_undefined) return;
+  if (!pass->has_undefined || pass->pipeline->is_flawed) return;
   struct gr_text text;
   uint64_t shown = 1;
   for (uint32_t i = 0; i < pass->buffer->rank; i++) shown *= pass->undefined_ends[i] - pass->undefined_starts[i];

@@ -135,6 +135,48 @@ static void append_node(struct gr_text *text, const struct gr_pipeline *pipeline
   else gr_text_append_format(text, "%s (line %u)", pipeline->nodes[node].name, pipeline->nodes[node].mark.line);
 }
 
+const struct gr_after *gr_dag_find_after(const struct gr_pipeline *pipeline, uint32_t from, uint32_t to) {
+  const struct gr_node *node = &pipeline->nodes[to];
+  for (uint32_t i = 0; i < node->after_count; i++) {
+    const struct gr_after *after = &pipeline->after[node->first_after + i];
+    if (after->node_index == from) return after;
+  }
+  return NULL;
+}
+
+static bool have_common_elements(const struct gr_reference *a, const struct gr_reference *b) {
+  if (a->buffer_index != b->buffer_index || a->element_count == 0 || b->element_count == 0) return false;
+  for (uint32_t i = 0; i < a->rank; i++) {
+    uint64_t a_start = a->starts ? a->starts[i] : 0, b_start = b->starts ? b->starts[i] : 0;
+    if (a_start >= b_start + b->extents[i] || b_start >= a_start + a->extents[i]) return false;
+  }
+  return true;
+}
+
+/* The first buffer of which both nodes touch the same elements, one of them writing; null: none. */
+static const char *find_shared_buffer(const struct gr_pipeline *pipeline, uint32_t from, uint32_t to) {
+  const struct gr_node *left = &pipeline->nodes[from], *right = &pipeline->nodes[to];
+  for (uint32_t i = 0; i < left->access_count; i++) {
+    const struct gr_node_access *first = &pipeline->accesses[left->first_access + i];
+    for (uint32_t k = 0; k < right->access_count; k++) {
+      const struct gr_node_access *second = &pipeline->accesses[right->first_access + k];
+      const struct gr_reference *reference = &pipeline->references[first->reference_index];
+      if (((first->access | second->access) & GR_ACCESS_WRITE) != 0 &&
+          have_common_elements(reference, &pipeline->references[second->reference_index])) {
+        return pipeline->buffers[reference->buffer_index].name;
+      }
+    }
+  }
+  return NULL;
+}
+
+static void append_edge(struct gr_text *text, const struct gr_pipeline *pipeline, uint32_t from, uint32_t to) {
+  const char *buffer = NULL;
+  if (pipeline && !gr_dag_find_after(pipeline, from, to)) buffer = find_shared_buffer(pipeline, from, to);
+  if (buffer) gr_text_append_format(text, " -[data: %s]-> ", buffer);
+  else gr_text_append_text(text, " -> ");
+}
+
 void gr_dag_append_cycle(struct gr_text *text, const struct gr_pipeline *pipeline, const uint32_t *nodes,
                          uint32_t count) {
   bool is_cut = count > SHOWN_FIRST + SHOWN_LAST + 1;
@@ -145,7 +187,7 @@ void gr_dag_append_cycle(struct gr_text *text, const struct gr_pipeline *pipelin
       i += left_out;
     }
     append_node(text, pipeline, nodes[i], true);
-    gr_text_append_text(text, " -> ");
+    append_edge(text, pipeline, nodes[i], nodes[i + 1 < count ? i + 1 : 0]);
   }
   append_node(text, pipeline, nodes[0], false);
 }

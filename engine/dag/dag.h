@@ -33,6 +33,13 @@ enum gr_status gr_dag_build(struct gr_memory *memory, const struct gr_pipeline *
                             struct gr_diagnostics *diagnostics, struct gr_dag **dag);
 void gr_dag_destroy(struct gr_dag *dag);
 
+/* The cycle check alone, for flawed pipelines too: of the nodes, edges and accesses that are right in them, so that
+ * every cycle found is one. Says nothing of races, nor of what nothing wrote, since what is wrong may have been the
+ * order or the write. GR_ERR_INVALID where there are cycles, GR_ERR_NO_MEMORY; errors that `diagnostics` held before
+ * make no difference. */
+enum gr_status gr_dag_check_cycles(struct gr_memory *memory, const struct gr_pipeline *pipeline,
+                                   struct gr_diagnostics *diagnostics);
+
 /* Builds a dag from bare edges, for tests, benches and generators: `edges` holds edge_count pairs (from, to), in any
  * order, duplicates allowed. GR_ERR_INVALID on a cycle or an index out of range. */
 enum gr_status gr_dag_from_edges(struct gr_memory *memory, uint32_t node_count, const uint32_t *edges,

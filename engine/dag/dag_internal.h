@@ -29,9 +29,13 @@ typedef bool gr_dag_cycle_visitor(void *context, const uint32_t *nodes, uint32_t
  * one for every self edge among `edges`. False without memory or when the visitor ended it. */
 bool gr_dag_visit_cycles(const struct gr_dag *dag, const struct gr_dag_edges *edges, gr_dag_cycle_visitor *visit,
                          void *context);
-/* "a (line 4) -> b (line 5) -> a", the middle left out where it is long. Without a pipeline nodes are numbers. */
+/* "a (line 4) -[data: x]-> b (line 5) -> a", the middle left out where it is long; edges that no `after` declares have
+ * the buffer that they come from. Without a pipeline nodes are numbers. */
 void gr_dag_append_cycle(struct gr_text *text, const struct gr_pipeline *pipeline, const uint32_t *nodes,
                          uint32_t count);
+
+/* Where `to` is told to come after `from`; null for an edge of `order: data`. */
+const struct gr_after *gr_dag_find_after(const struct gr_pipeline *pipeline, uint32_t from, uint32_t to);
 
 /* Adds the edges that follow from reads and writes in file order, and warns about bytes that nothing wrote. False
  * without memory; too many edges are an error in `diagnostics`. */

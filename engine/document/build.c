@@ -96,6 +96,7 @@ static void take_key(struct gr_document_builder *builder, struct gr_document_fra
     gr_diagnostics_error(builder->diagnostics, gr_item_mark(key), "a key must be a scalar; this one is a %s",
                          kind_text(key));
   }
+  if (key->kind != GR_ITEM_SCALAR) builder->items[frame->item].is_cut = true;
   if (!is_merge_key(key)) {
     frame->expanded++;
     return;
@@ -210,7 +211,7 @@ static bool finish_map(struct gr_document_builder *builder, struct gr_document_f
   if (frame->merge_key > 0 && !gr_document_merge_collect(builder, frame)) return false;
   if (!gr_document_keys_find_equal(&builder->keys, builder->items)) return false;
   report_equal_keys(builder, own_count);
-  if (frame->merge_key > 0) gr_document_merge_select(builder, frame, own_count);
+  gr_document_merge_select(builder, frame, own_count);
   return true;
 }
 
@@ -253,8 +254,8 @@ bool gr_document_close(struct gr_document_builder *builder) {
   return deliver(builder, frame->item, frame->height + 1, frame->expanded);
 }
 
-static bool add_stand_in(struct gr_document_builder *builder, struct gr_mark mark) {
-  struct gr_item item = {.line = mark.line, .column = mark.column, .text = "", .kind = GR_DOCUMENT_STAND_IN};
+static bool add_refused(struct gr_document_builder *builder, struct gr_mark mark) {
+  struct gr_item item = {.line = mark.line, .column = mark.column, .text = "", .kind = GR_ITEM_REFUSED};
   uint32_t index = push_item(builder, item);
   return index != UINT32_MAX && deliver(builder, index, 0, 1);
 }
@@ -262,6 +263,7 @@ static bool add_stand_in(struct gr_document_builder *builder, struct gr_mark mar
 void gr_document_report_limit(struct gr_document_builder *builder, struct gr_mark mark) {
   if (builder->limit_is_reported) return;
   builder->limit_is_reported = true;
+  builder->is_broken = true;
   gr_diagnostics_error(builder->diagnostics, mark, "aliases and merge keys add more than %d items up to here",
                        GR_DOCUMENT_ALIAS_ITEMS_MAX);
 }
@@ -300,6 +302,7 @@ static bool check_alias(struct gr_document_builder *builder, const struct gr_doc
     gr_diagnostics_error(builder->diagnostics, mark,
                          "with what the alias %s names, lists and maps are nested deeper than %d",
                          gr_view_quote(entry->name).text, GR_DOCUMENT_DEPTH_MAX);
+    builder->is_broken = true;
     return false;
   }
   if (levels > 0) return true; /* the merge counts what it adds */
@@ -316,10 +319,10 @@ bool gr_document_add_alias(struct gr_document_builder *builder, struct gr_view n
   uint32_t anchor_index = gr_document_anchors_find(&builder->anchors, name);
   if (anchor_index == GR_DOCUMENT_NO_ANCHOR) {
     report_unknown_alias(builder, name, mark);
-    return add_stand_in(builder, mark);
+    return add_refused(builder, mark);
   }
   const struct gr_document_anchor *entry = &builder->anchors.entries[anchor_index];
-  if (!check_alias(builder, entry, mark)) return add_stand_in(builder, mark);
+  if (!check_alias(builder, entry, mark)) return add_refused(builder, mark);
   struct gr_item item = builder->items[entry->item];
   if (item.kind == GR_DOCUMENT_MERGE_KEY) item.kind = GR_ITEM_SCALAR;
   item.line = mark.line;

@@ -111,11 +111,8 @@ bool gr_document_keys_find_equal(struct gr_document_keys *keys, const struct gr_
 
 /* ---- the tree under construction: build.c and merge.c ---- */
 
-/* Kinds that no item of a finished document has. */
-enum {
-  GR_DOCUMENT_STAND_IN = UINT16_MAX, /* for what was refused, so that building can go on */
-  GR_DOCUMENT_MERGE_KEY = UINT16_MAX - 1,
-};
+/* A kind that no item of a finished document has. */
+enum { GR_DOCUMENT_MERGE_KEY = UINT8_MAX };
 
 struct gr_document_frame {
   uint32_t item;      /* the list or map */
@@ -130,7 +127,7 @@ struct gr_document_frame {
 };
 
 /* What one tree is built with. Functions that return false have run out of memory; what is wrong with the file goes to
- * the diagnostics, and building goes on with a stand-in, so that more can be found. */
+ * the diagnostics, and building goes on with GR_ITEM_REFUSED, so that more can be found. */
 struct gr_document_builder {
   struct gr_memory *memory;
   struct gr_diagnostics *diagnostics;
@@ -150,6 +147,7 @@ struct gr_document_builder {
   uint64_t added;     /* items that aliases and merges have added */
   uint64_t looked_at; /* pairs that merges had to look at */
   bool limit_is_reported;
+  bool is_broken; /* what was said means that the tree is not whole, or larger than it may be */
   bool has_root;
   uint32_t root;
   uint64_t root_expanded;
@@ -180,7 +178,8 @@ bool gr_document_push_pending(struct gr_document_builder *builder, uint32_t item
 /* For a map with merge keys that is about to be closed: appends the pairs that they bring to the pending ones and their
  * keys to `builder->keys`, which holds the map's own. */
 bool gr_document_merge_collect(struct gr_document_builder *builder, struct gr_document_frame *frame);
-/* Once equal keys are known: keeps, of all pairs, the own ones and the first of each merged key, without the `<<`. */
+/* Once equal keys are known: keeps the first pair of each key, own ones before merged ones, without the `<<` and
+ * without keys that are no scalars. */
 void gr_document_merge_select(struct gr_document_builder *builder, struct gr_document_frame *frame, size_t own_count);
 
 #endif

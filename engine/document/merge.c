@@ -4,11 +4,13 @@
 #include "engine/document/document_internal.h"
 
 /* Looking at a pair costs time even where an earlier one wins: that is bounded like what is added, two items a pair. */
-static bool collect_map(struct gr_document_builder *builder, const struct gr_item *map, struct gr_mark mark) {
+static bool collect_map(struct gr_document_builder *builder, const struct gr_document_frame *frame,
+                        const struct gr_item *map) {
   if (map->count > GR_DOCUMENT_ALIAS_ITEMS_MAX / 2 - builder->looked_at) {
-    gr_document_report_limit(builder, mark);
+    gr_document_report_limit(builder, gr_item_mark(map));
     return true;
   }
+  if (map->is_cut) builder->items[frame->item].is_cut = true;
   builder->looked_at += map->count;
   uint64_t first_child = map->first_child;
   for (uint64_t n = 0; n < 2 * (uint64_t)map->count; n++) {
@@ -19,19 +21,22 @@ static bool collect_map(struct gr_document_builder *builder, const struct gr_ite
   return true;
 }
 
-static void report_kind(struct gr_document_builder *builder, const struct gr_item *value, bool in_list) {
-  if (value->kind == GR_DOCUMENT_STAND_IN) return;
+static void refuse_kind(struct gr_document_builder *builder, const struct gr_document_frame *frame,
+                        const struct gr_item *value, bool in_list) {
+  builder->items[frame->item].is_cut = true;
+  if (value->kind == GR_ITEM_REFUSED) return;
   gr_diagnostics_error(builder->diagnostics, gr_item_mark(value),
                        "\"<<\" takes a map or a list of maps; this %sis a %s", in_list ? "item of its list " : "",
                        value->kind == GR_ITEM_LIST ? "list" : "scalar");
 }
 
-static bool collect_list(struct gr_document_builder *builder, const struct gr_item *list) {
+static bool collect_list(struct gr_document_builder *builder, const struct gr_document_frame *frame,
+                         const struct gr_item *list) {
   for (uint64_t n = 0; n < list->count; n++) {
     const struct gr_item *map = &builder->items[builder->children[list->first_child + n]];
     if (map->kind != GR_ITEM_MAP) {
-      report_kind(builder, map, true);
-    } else if (!collect_map(builder, map, gr_item_mark(map))) {
+      refuse_kind(builder, frame, map, true);
+    } else if (!collect_map(builder, frame, map)) {
       return false;
     }
   }
@@ -44,11 +49,11 @@ bool gr_document_merge_collect(struct gr_document_builder *builder, struct gr_do
     if (builder->items[builder->pending[at]].kind != GR_DOCUMENT_MERGE_KEY) continue;
     const struct gr_item *value = &builder->items[builder->pending[at + 1]];
     if (value->kind == GR_ITEM_MAP) {
-      if (!collect_map(builder, value, gr_item_mark(value))) return false;
+      if (!collect_map(builder, frame, value)) return false;
     } else if (value->kind == GR_ITEM_LIST) {
-      if (!collect_list(builder, value)) return false;
+      if (!collect_list(builder, frame, value)) return false;
     } else {
-      report_kind(builder, value, false);
+      refuse_kind(builder, frame, value, false);
     }
   }
   return true;
@@ -60,8 +65,7 @@ void gr_document_merge_select(struct gr_document_builder *builder, struct gr_doc
   uint64_t added = frame->merged;
   size_t kept = 0;
   for (size_t i = 0; i < builder->keys.count; i++) {
-    bool is_kept = i < own_count ? builder->items[pairs[2 * i]].kind != GR_DOCUMENT_MERGE_KEY : keys[i].first == i;
-    if (is_kept) {
+    if (builder->items[pairs[2 * i]].kind == GR_ITEM_SCALAR && keys[i].first == i) {
       pairs[2 * kept] = pairs[2 * i];
       pairs[2 * kept + 1] = pairs[2 * i + 1];
       kept++;

@@ -179,13 +179,14 @@ static bool take_start(struct parse *parse, const yaml_event_t *event) {
   if (parse->builder.frame_count == GR_DOCUMENT_DEPTH_MAX) {
     gr_diagnostics_error(parse->builder.diagnostics, mark, "lists and maps are nested deeper than %d",
                          GR_DOCUMENT_DEPTH_MAX);
+    parse->builder.is_broken = true;
     parse->is_over = true;
     return true;
   }
   struct gr_item item = {
       .line = mark.line,
       .column = mark.column,
-      .kind = (uint16_t)kind,
+      .kind = (uint8_t)kind,
       .is_flow = is_list ? event->data.sequence_start.style == YAML_FLOW_SEQUENCE_STYLE
                          : event->data.mapping_start.style == YAML_FLOW_MAPPING_STYLE,
   };
@@ -262,6 +263,7 @@ static void report_refusal(struct parse *parse) {
 /* False where libyaml ran out of memory, which it does not always call by that name. */
 static bool report_failure(struct parse *parse) {
   const yaml_parser_t *parser = &parse->parser;
+  parse->builder.is_broken = true;
   if (parse->feeder.refusal != REFUSED_NOTHING) {
     report_refusal(parse);
     return true;
@@ -297,6 +299,7 @@ static bool take_events(struct parse *parse) {
     yaml_event_delete(&event);
     if (!has_memory) return false;
     if (parse->feeder.refusal != REFUSED_NOTHING) {
+      parse->builder.is_broken = true;
       report_refusal(parse);
       return true;
     }
@@ -304,10 +307,11 @@ static bool take_events(struct parse *parse) {
   return true;
 }
 
-/* Only where nothing else was wrong: what is missing is then missing for no other reason. */
+/* Of a file that could be read to its end: what is missing is then missing for no other reason. */
 static void check_root(struct parse *parse) {
   struct gr_document_builder *builder = &parse->builder;
   struct gr_mark start = {1, 1};
+  if (builder->is_broken) return;
   if (!builder->has_root) {
     gr_diagnostics_error(builder->diagnostics, start,
                          "the file is empty%s; a pipeline starts with \"graphrun: 1\" and has \"nodes\"",
@@ -315,13 +319,17 @@ static void check_root(struct parse *parse) {
     return;
   }
   const struct gr_item *root = &builder->items[builder->root];
-  if (root->kind == GR_ITEM_MAP) return;
+  if (root->kind == GR_ITEM_MAP || root->kind == GR_ITEM_REFUSED) return;
   bool is_empty = root->kind == GR_ITEM_SCALAR && root->is_plain && root->count == 0;
   gr_diagnostics_error(builder->diagnostics, gr_item_mark(root),
                        "the file must be a map with keys such as \"graphrun\" and \"nodes\", but is %s",
                        is_empty                     ? "an empty document"
                        : root->kind == GR_ITEM_LIST ? "a list"
                                                     : "a scalar");
+}
+
+static bool is_whole(const struct gr_document_builder *builder) {
+  return !builder->is_broken && builder->has_root && builder->items[builder->root].kind == GR_ITEM_MAP;
 }
 
 /* The smaller block, or the old one where even shrinking fails. */
@@ -389,13 +397,15 @@ static enum gr_status run(struct parse *parse, const char *file, struct gr_view 
   bool has_memory = take_events(parse);
   yaml_parser_delete(&parse->parser);
   if (!has_memory) return out_of_memory(diagnostics);
-  if (diagnostics->error_count == errors_before) check_root(parse);
+  check_root(parse);
   if (diagnostics->out_of_memory) return GR_ERR_NO_MEMORY;
-  if (diagnostics->error_count > errors_before) return GR_ERR_INVALID;
+  bool is_flawed = diagnostics->error_count > errors_before;
+  if (is_flawed && !is_whole(&parse->builder)) return GR_ERR_INVALID;
   struct gr_document *finished = finish(parse, file);
   if (!finished) return out_of_memory(diagnostics);
+  finished->is_flawed = is_flawed;
   *document = finished;
-  return GR_OK;
+  return is_flawed ? GR_ERR_INVALID : GR_OK;
 }
 
 enum gr_status gr_document_parse(struct gr_memory *memory, const char *file, struct gr_view source,

@@ -13,6 +13,8 @@ static void append_item(struct gr_text *out, const struct gr_item *item) {
   if (item->kind == GR_ITEM_SCALAR) {
     gr_text_append_json(out, gr_item_text(item));
     if (item->is_plain) gr_text_append_text(out, " plain");
+  } else if (item->kind == GR_ITEM_REFUSED) {
+    gr_text_append_text(out, "refused");
   } else {
     gr_text_append_format(out, "%s of %" PRIu32, item->kind == GR_ITEM_MAP ? "map" : "list", item->count);
   }
@@ -48,6 +50,6 @@ void gr_document_show(const struct gr_document *document, struct gr_text *out) {
       continue;
     }
     const struct gr_item *child = append_child(document, out, level, depth);
-    if (child->kind != GR_ITEM_SCALAR) levels[depth++] = (struct level){child, 0};
+    if (child->kind == GR_ITEM_LIST || child->kind == GR_ITEM_MAP) levels[depth++] = (struct level){child, 0};
   }
 }

@@ -2,6 +2,7 @@
  * by its name, so that what refers to it is not wrong as well. */
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "engine/pipeline/pipeline_internal.h"
@@ -83,17 +84,16 @@ static bool read_extents(struct gr_reader *reader, struct draft *draft, uint64_t
   return is_right;
 }
 
-/* Extents of 0 count as 1 in the test, so that strides cannot overflow either. */
+/* With one extent of 0 there is nothing, however large the others are. */
 static bool measure(struct gr_buffer *buffer) {
-  int64_t padded = (int64_t)gr_type_size(buffer->type);
-  uint64_t count = 1;
-  for (uint32_t i = 0; i < buffer->rank; i++) {
-    int64_t extent = (int64_t)buffer->shape[i];
-    if (__builtin_mul_overflow(padded, extent > 0 ? extent : 1, &padded)) return false;
-    count *= buffer->shape[i];
+  bool is_empty = false;
+  for (uint32_t i = 0; i < buffer->rank; i++) is_empty = is_empty || buffer->shape[i] == 0;
+  int64_t size_bytes = is_empty ? 0 : (int64_t)gr_type_size(buffer->type);
+  for (uint32_t i = 0; i < buffer->rank && !is_empty; i++) {
+    if (__builtin_mul_overflow(size_bytes, (int64_t)buffer->shape[i], &size_bytes)) return false;
   }
-  buffer->element_count = count;
-  buffer->size_bytes = count * gr_type_size(buffer->type);
+  buffer->size_bytes = (uint64_t)size_bytes;
+  buffer->element_count = buffer->size_bytes / gr_type_size(buffer->type);
   return true;
 }
 
@@ -428,24 +428,86 @@ static void read_buffer(struct gr_reader *reader, const struct gr_pair *pair, ui
   reader->buffer_states[index].is_whole = draft.has_size && draft.has_place && is_named;
 }
 
-/* Two buffers that save to one file: the later one silently wins, so it is said. */
-static void warn_of_shared_saves(struct gr_reader *reader, uint32_t count) {
-  struct gr_name_table paths;
-  if (!gr_name_table_init(&paths, reader->memory, count)) {
-    reader->is_out_of_memory = true;
-    return;
+/* ---- files that are saved to ---- */
+
+/* Cuts the last part of a path off, for "..": a path that starts with ".." parts, or is empty, gets one more. */
+static void step_up(char *path, size_t *length, bool is_absolute) {
+  size_t last = *length;
+  while (last > 0 && path[last - 1] != '/') last--;
+  bool is_up = *length - last == 2 && memcmp(path + last, "..", 2) == 0;
+  if (*length > 0 && !is_up) {
+    *length = last > 0 ? last - 1 : 0;
+  } else if (!is_absolute) {
+    if (*length > 0) path[(*length)++] = '/';
+    memcpy(path + *length, "..", 2);
+    *length += 2;
   }
-  for (uint32_t i = 0; i < count; i++) {
+}
+
+/* The path without "." and ".." and repeated slashes, so that two spellings of one file are alike; links are not
+ * followed. Absolute paths start with a slash more. `plain` has room for as many bytes as `path` and one. */
+static struct gr_view flatten(struct gr_view path, char *plain) {
+  bool is_absolute = path.length > 0 && path.bytes[0] == '/';
+  char *parts = plain + is_absolute;
+  size_t length = 0;
+  if (is_absolute) plain[0] = '/';
+  for (size_t start = 0; start < path.length;) {
+    const char *slash = memchr(path.bytes + start, '/', path.length - start);
+    size_t end = slash ? (size_t)(slash - path.bytes) : path.length;
+    struct gr_view part = {path.bytes + start, end - start};
+    start = end + 1;
+    if (part.length == 0 || gr_view_is(part, ".")) continue;
+    if (gr_view_is(part, "..")) {
+      step_up(parts, &length, is_absolute);
+      continue;
+    }
+    if (length > 0) parts[length++] = '/';
+    memcpy(parts + length, part.bytes, part.length);
+    length += part.length;
+  }
+  return (struct gr_view){plain, length + is_absolute};
+}
+
+/* Behind the pipeline's folder, and flat; null without memory. */
+static char *flat_path(struct gr_reader *reader, const char *path, struct gr_view *flat) {
+  char *whole = gr_pipeline_path(reader->pipeline, reader->memory, path);
+  char *plain = whole ? gr_memory_allocate(reader->memory, strlen(whole) + 1) : NULL;
+  if (plain) *flat = flatten(gr_view_of(whole), plain);
+  gr_memory_release(reader->memory, whole);
+  gr_reader_has(reader, plain);
+  return plain;
+}
+
+static void say_shared_save(struct gr_reader *reader, const struct gr_buffer *first, const struct gr_buffer *second) {
+  struct gr_where where = gr_where_noun("buffer", gr_view_of(second->name));
+  char spelling[GR_QUOTE_BYTES + 8] = "";
+  if (strcmp(first->save, second->save) != 0) {
+    snprintf(spelling, sizeof spelling, ", as %s", gr_view_quote(gr_view_of(first->save)).text);
+  }
+  gr_reader_error(reader, &where, second->save_mark,
+                  "saves to %s, and so does buffer %s on line %" PRIu32 "%s; only one of them would stay",
+                  gr_view_quote(gr_view_of(second->save)).text, gr_view_quote(gr_view_of(first->name)).text,
+                  first->save_mark.line, spelling);
+}
+
+/* Two buffers that save to one file: the later one would win in silence. */
+static void refuse_shared_saves(struct gr_reader *reader, uint32_t count) {
+  struct gr_name_table paths;
+  char **flat_paths = gr_memory_allocate_zeroed(reader->memory, count, sizeof *flat_paths);
+  bool has_table = gr_name_table_init(&paths, reader->memory, count);
+  if (!flat_paths || !has_table) reader->is_out_of_memory = true;
+  for (uint32_t i = 0; i < count && !reader->is_out_of_memory; i++) {
     const struct gr_buffer *buffer = &reader->buffers[i];
     if (!buffer->save) continue;
-    uint32_t first = gr_name_table_add(&paths, gr_view_of(buffer->save), i);
-    if (first == GR_NO_INDEX) continue;
-    struct gr_where where = gr_where_noun("buffer", gr_view_of(buffer->name));
-    gr_reader_warning(reader, &where, buffer->save_mark, "saves to %s, and so does buffer \"%s\" on line %" PRIu32,
-                      gr_view_quote(gr_view_of(buffer->save)).text, reader->buffers[first].name,
-                      reader->buffers[first].save_mark.line);
+    struct gr_view flat;
+    flat_paths[i] = flat_path(reader, buffer->save, &flat);
+    if (!flat_paths[i]) break;
+    uint32_t first = gr_name_table_add(&paths, flat, i);
+    if (first != GR_NO_INDEX) say_shared_save(reader, &reader->buffers[first], buffer);
   }
-  gr_name_table_release(&paths);
+  if (has_table) gr_name_table_release(&paths);
+  for (uint32_t i = 0; flat_paths && i < count; i++) gr_memory_release(reader->memory, flat_paths[i]);
+  gr_memory_release(reader->memory, flat_paths);
 }
 
 void gr_reader_buffers(struct gr_reader *reader, uint32_t map) {
@@ -467,5 +529,5 @@ void gr_reader_buffers(struct gr_reader *reader, uint32_t map) {
   }
   reader->pipeline->buffers = reader->buffers;
   reader->pipeline->buffer_count = count;
-  warn_of_shared_saves(reader, count);
+  refuse_shared_saves(reader, count);
 }

@@ -44,7 +44,7 @@ static const struct gr_kernel *find_kernel(struct gr_reader *reader, const struc
   if (gr_name_table_find(&reader->kernel_names, name) != GR_NO_INDEX) return NULL;
   bool is_string = name.length > 0 && !memchr(name.bytes, '\0', name.length);
   const struct gr_kernel *kernel = is_string ? gr_catalogue_find(catalogue, name.bytes, name.length) : NULL;
-  if (kernel) return kernel;
+  if (kernel || reader->cut.kernels) return kernel;
   struct gr_where inner = gr_where_field(where, "kernel");
   struct gr_view nearest = gr_reader_is_heard(reader) ? nearest_kernel(catalogue, name) : (struct gr_view){NULL, 0};
   if (nearest.length == 0) nearest = gr_reader_nearest(reader, &reader->kernel_names, name);
@@ -143,11 +143,13 @@ static void say_unknown_argument(struct gr_reader *reader, struct call *call, co
   call->is_right = false;
 }
 
-static void say_missing(struct gr_reader *reader, struct call *call, const struct gr_where *where,
-                        struct gr_mark mark) {
+static void say_missing(struct gr_reader *reader, struct call *call, const struct gr_where *where, struct gr_mark mark,
+                        bool is_cut) {
   uint32_t missing = 0;
   for (uint32_t i = 0; i < call->kernel->parameter_count; i++) missing += !call->is_there[i];
   if (missing == 0) return;
+  call->is_right = false;
+  if (is_cut) return;
   struct gr_text names;
   gr_text_init(&names, reader->memory);
   append_parameters(&names, call, true);
@@ -155,7 +157,6 @@ static void say_missing(struct gr_reader *reader, struct call *call, const struc
   gr_reader_error(reader, where, mark, "%s lacks the argument%s %s", call->kernel->name, missing == 1 ? "" : "s",
                   names.bytes ? names.bytes : "");
   gr_text_release(&names);
-  call->is_right = false;
 }
 
 static void read_arguments(struct gr_reader *reader, struct call *call, uint32_t map) {
@@ -261,6 +262,18 @@ static void keep_call(struct gr_reader *reader, struct call *call, struct gr_nod
   }
 }
 
+/* Kernels of the program's own choose their grid and block themselves. */
+static void refuse_launch(struct gr_reader *reader, struct call *call, const struct gr_where *where,
+                          const struct gr_fields *fields) {
+  if (!gr_field_is_there(fields, GR_NODE_FIELD_LAUNCH)) return;
+  call->is_right = false;
+  if (!gr_field_is_usable(fields, GR_NODE_FIELD_LAUNCH)) return;
+  gr_reader_error(reader, where, gr_item_mark(gr_reader_item(reader, fields->values[GR_NODE_FIELD_LAUNCH])),
+                  "\"launch\" belongs to kernels of the user's own, which are not supported yet; %s is built in and "
+                  "takes none",
+                  call->kernel->name);
+}
+
 bool gr_reader_call(struct gr_reader *reader, const struct gr_where *where, const struct gr_fields *fields,
                     struct gr_node *node) {
   if (!gr_field_is_usable(fields, GR_NODE_FIELD_KERNEL)) return false;
@@ -269,15 +282,13 @@ bool gr_reader_call(struct gr_reader *reader, const struct gr_where *where, cons
   const struct gr_kernel *kernel = find_kernel(reader, where, name_item);
   if (!kernel) return false;
   struct call call = {.kernel = kernel, .args = gr_where_field(where, "args"), .is_right = true};
-  if (gr_field_is_there(fields, GR_NODE_FIELD_LAUNCH)) {
-    gr_reader_error(reader, where, mark, "\"launch\" belongs to kernels of the user's own; %s is built in",
-                    kernel->name);
-    call.is_right = false;
-  }
+  refuse_launch(reader, &call, where, fields);
   bool has_arguments = gr_field_is_there(fields, GR_NODE_FIELD_ARGS);
   if (has_arguments && !gr_field_is_usable(fields, GR_NODE_FIELD_ARGS)) return false;
+  bool is_cut =
+      has_arguments ? gr_reader_item(reader, fields->values[GR_NODE_FIELD_ARGS])->is_cut : fields->has_unknown;
   if (has_arguments) read_arguments(reader, &call, fields->values[GR_NODE_FIELD_ARGS]);
-  say_missing(reader, &call, where, mark);
+  say_missing(reader, &call, where, mark, is_cut);
   if (!call.is_right || !check_call(reader, &call, where, mark) || !check_overlaps(reader, &call)) return false;
   keep_call(reader, &call, node);
   return true;

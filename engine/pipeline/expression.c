@@ -268,8 +268,9 @@ static bool refuse_param(struct machine *machine, struct gr_view name) {
 static bool read_param(struct machine *machine, struct gr_view name) {
   const struct gr_scope *scope = machine->scope;
   uint32_t index = scope->names ? gr_name_table_find(scope->names, name) : GR_NO_INDEX;
-  if (index == GR_NO_INDEX || index >= scope->visible_count) return refuse_param(machine, name);
-  if (!scope->is_known[index]) {
+  bool is_missing = index == GR_NO_INDEX && !scope->is_cut;
+  if (is_missing || (index != GR_NO_INDEX && index >= scope->visible_count)) return refuse_param(machine, name);
+  if (index == GR_NO_INDEX || !scope->is_known[index]) {
     machine->is_silent = true;
     return push_operand(machine, (struct operand){.integer = 1, .real = 1});
   }

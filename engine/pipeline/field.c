@@ -359,6 +359,7 @@ bool gr_reader_takes(struct gr_reader *reader, const struct gr_where *where, uin
   const struct gr_item *item = gr_reader_item(reader, item_index);
   const struct kind_row *row = &kind_rows[kind];
   if ((row->takes >> item->kind & 1u) != 0) return true;
+  if (item->kind == GR_ITEM_REFUSED) return false;
   if (item->kind != GR_ITEM_SCALAR) {
     gr_reader_error(reader, where, gr_item_mark(item), "must be %s, not %s", row->noun, noun_of_item(item));
   } else if (is_blank_scalar(item)) {
@@ -385,15 +386,16 @@ static void read_pair(struct gr_reader *reader, const struct gr_where *where, co
 bool gr_reader_fields(struct gr_reader *reader, const struct gr_where *where, uint32_t map,
                       const struct gr_field_set *set, struct gr_fields *fields) {
   for (uint32_t i = 0; i < GR_FIELDS_MAX; i++) fields->values[i] = GR_NO_INDEX;
-  fields->has_unknown = false;
+  fields->has_unknown = gr_reader_item(reader, map)->is_cut;
   if (!gr_reader_takes(reader, where, map, GR_FIELD_MAP)) return false;
   struct gr_pairs pairs = gr_reader_pairs(reader, map);
   struct gr_pair pair;
   while (gr_reader_next_pair(reader, where, &pairs, &pair)) read_pair(reader, where, &pair, set, fields);
+  const struct gr_item *item = gr_reader_item(reader, map);
   for (uint32_t i = 0; i < set->count; i++) {
     if (!set->fields[i].is_required || fields->values[i] != GR_NO_INDEX) continue;
-    gr_reader_error(reader, where, gr_item_mark(gr_reader_item(reader, map)), "\"%s\" is missing", set->fields[i].key);
     fields->values[i] = GR_BAD_ITEM;
+    if (!item->is_cut) gr_reader_error(reader, where, gr_item_mark(item), "\"%s\" is missing", set->fields[i].key);
   }
   return true;
 }
@@ -419,8 +421,9 @@ static const char *noun_of_value(enum gr_value_kind kind) {
 
 bool gr_reader_evaluate(struct gr_reader *reader, const struct gr_where *where, uint32_t item, struct gr_view text,
                         enum gr_value_kind kind, struct gr_number *number) {
-  struct gr_scope scope = {&reader->param_names, reader->params, reader->param_is_known, reader->visible_params,
-                           gr_reader_is_heard(reader)};
+  struct gr_scope scope = {&reader->param_names,       reader->params,
+                           reader->param_is_known,     reader->visible_params,
+                           gr_reader_is_heard(reader), reader->cut.params};
   struct gr_problem problem;
   enum gr_outcome outcome = gr_expression_evaluate(text, kind, &scope, number, &problem);
   if (outcome == GR_OUTCOME_PROBLEM) {

@@ -69,8 +69,21 @@ uint32_t gr_name_table_add(struct gr_name_table *table, struct gr_view name, uin
   return GR_NO_INDEX;
 }
 
+static char lower(char letter) { return letter >= 'A' && letter <= 'Z' ? (char)(letter - 'A' + 'a') : letter; }
+
+/* To one letter every other one would be near: only the same in the other case counts. */
+static struct gr_view nearest_letter(const struct gr_name_table *table, struct gr_view letter) {
+  size_t count = table->count < NEAREST_CANDIDATES_MAX ? table->count : NEAREST_CANDIDATES_MAX;
+  for (size_t i = 0; i < count; i++) {
+    struct gr_view name = table->names[i];
+    if (name.length == 1 && lower(name.bytes[0]) == lower(letter.bytes[0])) return name;
+  }
+  return (struct gr_view){NULL, 0};
+}
+
 struct gr_view gr_name_table_nearest(const struct gr_name_table *table, struct gr_view name) {
-  if (name.length < 2) return (struct gr_view){NULL, 0}; /* every other letter would be near */
+  if (name.length == 0) return (struct gr_view){NULL, 0};
+  if (name.length == 1) return nearest_letter(table, name);
   size_t count = table->count < NEAREST_CANDIDATES_MAX ? table->count : NEAREST_CANDIDATES_MAX;
   size_t nearest = gr_text_nearest(name, table->names, count);
   return nearest == SIZE_MAX ? (struct gr_view){NULL, 0} : table->names[nearest];

@@ -166,6 +166,7 @@ static void read_note(struct gr_reader *reader, const struct gr_where *parent, c
 
 static void say_unknown_node(struct gr_reader *reader, const struct gr_where *where, struct gr_mark mark,
                              struct gr_view name) {
+  if (reader->cut.nodes) return;
   if (gr_name_table_find(&reader->buffer_names, name) != GR_NO_INDEX) {
     gr_reader_error(reader, where, mark, "%s is a buffer, and a node is expected", gr_view_quote(name).text);
   } else if (name.length == 0) {
@@ -269,6 +270,9 @@ static void read_kind(struct gr_reader *reader, const struct gr_where *where, co
 
 /* ---- all of them ---- */
 
+/* Might the node have an id that cannot be seen? */
+static bool hides_id(const struct gr_item *map) { return map->kind == GR_ITEM_REFUSED || map->is_cut; }
+
 /* The item of the node's id, or GR_NO_INDEX. */
 static uint32_t find_id(const struct gr_reader *reader, const struct gr_item *map) {
   if (map->kind != GR_ITEM_MAP) return GR_NO_INDEX;
@@ -285,7 +289,10 @@ static void read_id(struct gr_reader *reader, const struct gr_item *map, uint32_
   struct gr_node *node = &reader->nodes[index];
   node->mark = gr_item_mark(map);
   uint32_t item = find_id(reader, map);
-  if (item == GR_NO_INDEX) return; /* said when the node is read */
+  if (item == GR_NO_INDEX) { /* said when the node is read */
+    reader->cut.nodes = reader->cut.nodes || hides_id(map);
+    return;
+  }
   struct gr_view name = gr_item_text(gr_reader_item(reader, item));
   struct gr_where parent = gr_where_field(NULL, "nodes");
   struct gr_where where = gr_where_item(&parent, index);

@@ -1,9 +1,9 @@
-/* A pipeline with types: names resolved to indexes, expressions evaluated, defaults filled in, sizes in bytes. Made once
- * by gr_pipeline_read from a document, then only read.
+/* A pipeline with types: names resolved to indexes, expressions evaluated, defaults filled in, sizes in bytes. Made
+ * once by gr_pipeline_read from a document, then only read.
  *
- * Invariants: every index is in range; every size and offset fits 63 bits; every reference lies inside its buffer; every
- * copy and fill is a box of at most three dimensions; every kernel call has passed the kernel's own check; no node
- * overlaps its own inputs in a way that the kind forbids. */
+ * Invariants: every index is in range; every size and offset fits 63 bits; every reference lies inside its buffer;
+ * every copy and fill is a box of at most three dimensions; every kernel call has passed the kernel's own check; no
+ * node overlaps its own inputs in a way that the kind forbids. */
 #ifndef GRAPHRUN_ENGINE_PIPELINE_PIPELINE_H
 #define GRAPHRUN_ENGINE_PIPELINE_PIPELINE_H
 
@@ -40,13 +40,13 @@ struct gr_number {
 struct gr_init {
   enum gr_init_kind kind;
   struct gr_mark mark;
-  struct gr_element value;         /* FILL */
-  struct gr_number start, step;    /* IOTA: element i is start + i*step: integers exactly and checked to fit the type,
-                                      floats in f64 and then rounded */
-  uint64_t seed;                   /* RANDOM: see gr_random_* in engine/run */
+  struct gr_element value;      /* FILL */
+  struct gr_number start, step; /* IOTA: element i is start + i*step: integers exactly and checked to fit the type,
+                                   floats in f64 and then rounded */
+  uint64_t seed;                /* RANDOM: see gr_random_* in engine/run */
   struct gr_number low, high;
-  const unsigned char *values;     /* VALUES: size_bytes of the buffer, already in its type */
-  const char *path;                /* LOAD: as in the file; gr_pipeline_path makes it usable */
+  const unsigned char *values; /* VALUES: size_bytes of the buffer, already in its type */
+  const char *path;            /* LOAD: as in the file; gr_pipeline_path makes it usable */
 };
 
 enum gr_expect_kind {
@@ -88,8 +88,8 @@ struct gr_reference {
   const uint64_t *starts;  /* [rank]; null for a whole buffer: all 0 */
   const uint64_t *extents; /* [rank]; the buffer's shape for a whole buffer */
   uint64_t element_count;
-  uint64_t offset_bytes;   /* of the first element */
-  bool is_contiguous;      /* the elements lie side by side (also when there are none) */
+  uint64_t offset_bytes; /* of the first element */
+  bool is_contiguous;    /* the elements lie side by side (also when there are none) */
   struct gr_mark mark;
 };
 
@@ -121,10 +121,10 @@ struct gr_node_access {
 struct gr_node {
   const char *name; /* terminated, valid UTF-8, 1 to 256 bytes */
   struct gr_mark mark;
-  uint8_t kind;     /* enum gr_node_kind */
-  bool is_no_op;    /* nothing to do: a barrier never is; it still keeps its place in the order */
-  uint32_t first_after; /* into `after` */
-  uint32_t after_count; /* distinct, in file order */
+  uint8_t kind;          /* enum gr_node_kind */
+  bool is_no_op;         /* nothing to do: a barrier never is; it still keeps its place in the order */
+  uint32_t first_after;  /* into `after` */
+  uint32_t after_count;  /* distinct, in file order */
   uint32_t first_access; /* into `accesses`: buffers only, no_op nodes have none */
   uint32_t access_count;
   uint64_t timeout_ns; /* 0: none */
@@ -164,6 +164,7 @@ struct gr_param {
 
 struct gr_pipeline {
   struct gr_arena arena;
+  bool is_flawed;     /* see gr_pipeline_read */
   const char *file;   /* shown in messages */
   const char *folder; /* relative paths start here; ends in '/' or is empty for the working folder */
   const char *name;
@@ -198,8 +199,11 @@ struct gr_pipeline_options {
 };
 
 /* Reads a document. Every problem of the file goes to `diagnostics` in one pass; errors give GR_ERR_INVALID (or
- * GR_ERR_NOT_SUPPORTED when all errors are of that kind, GR_ERR_NO_MEMORY) and *pipeline stays untouched. The pipeline
- * keeps no pointer into the document. Linear in items (n log n where names are looked up). */
+ * GR_ERR_NOT_SUPPORTED when all errors are of that kind, GR_ERR_NO_MEMORY), and so does a flawed document, whose errors
+ * have been said. Where nodes could be read all the same, *pipeline is then a flawed one, for gr_dag_check_cycles and
+ * gr_pipeline_destroy only: it holds each node's name and mark, and of its edges and accesses those that are right.
+ * Otherwise, and without memory, *pipeline stays untouched. The pipeline keeps no pointer into the document. Linear in
+ * items (n log n where names are looked up). */
 enum gr_status gr_pipeline_read(struct gr_memory *memory, const struct gr_document *document,
                                 const struct gr_pipeline_options *options, struct gr_diagnostics *diagnostics,
                                 struct gr_pipeline **pipeline);

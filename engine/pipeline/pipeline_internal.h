@@ -63,6 +63,7 @@ struct gr_scope {
   const bool *is_known;   /* false: its value was wrong, and that has been said */
   uint32_t visible_count; /* those with a smaller index */
   bool wants_hints;       /* look for the name that was meant: costs time in large files */
+  bool is_cut;            /* there are more params than are known */
 };
 
 enum gr_outcome {
@@ -94,6 +95,11 @@ struct gr_buffer_state {
   bool is_used;
 };
 
+/* Names are missing because what declares them is wrong, which has been said: a name that is not there is no error. */
+struct gr_cut {
+  bool params, kernels, buffers, nodes;
+};
+
 /* A growing array of the result; copied into the pipeline's arena at the end. */
 struct gr_growing {
   void *elements;
@@ -110,6 +116,7 @@ struct gr_reader {
   bool is_out_of_memory;
   uint64_t invalid_count;
   uint64_t unsupported_count;
+  struct gr_cut cut;
 
   struct gr_name_table param_names;
   struct gr_param *params;
@@ -204,7 +211,7 @@ bool gr_reader_next_element(struct gr_reader *reader, const struct gr_where *whe
  * wrong and that has been said. */
 struct gr_fields {
   uint32_t values[GR_FIELDS_MAX];
-  bool has_unknown; /* an unknown key was there */
+  bool has_unknown; /* an unknown key was there, or one that was refused */
 };
 static inline bool gr_field_is_there(const struct gr_fields *fields, uint32_t field) {
   return fields->values[field] != GR_NO_INDEX;

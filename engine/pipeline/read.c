@@ -51,7 +51,8 @@ static void apply_override(struct gr_reader *reader, const struct gr_override *o
   struct gr_param *param = &reader->params[index];
   if (!override->value.is_real && !override->value.is_negative && override->value.magnitude > INT64_MAX) {
     struct gr_where where = gr_where_noun("param", gr_view_of(override->name));
-    gr_reader_error(reader, &where, param->mark, "is set to %" PRIu64 ", which does not fit signed 64 bits",
+    gr_reader_error(reader, &where, param->mark,
+                    "is set from outside (--set) to %" PRIu64 ", which does not fit signed 64 bits",
                     override->value.magnitude);
     reader->param_is_known[index] = false;
     return;
@@ -80,6 +81,29 @@ static void read_param(struct gr_reader *reader, const struct gr_pair *pair, uin
   if (override && param->name) apply_override(reader, override, index);
 }
 
+enum { LISTED_PARAMS_MAX = 8 };
+
+/* Where no name is near, those that there are, if they are few. */
+static void say_unknown_override(struct gr_reader *reader, struct gr_view name) {
+  const struct gr_name_table *params = &reader->param_names;
+  struct gr_view nearest = gr_reader_nearest(reader, params, name);
+  struct gr_text text;
+  gr_text_init(&text, reader->memory);
+  if (nearest.length > 0) {
+    gr_text_append_text(&text, gr_hint_of(nearest).text);
+  } else if (params->count == 0) {
+    gr_text_append_text(&text, ", which has no params");
+  } else if (params->count <= LISTED_PARAMS_MAX) {
+    for (uint32_t i = 0; i < params->count; i++) {
+      gr_text_append_format(&text, "%s%s", i == 0 ? "; it has " : ", ", gr_view_quote(params->names[i]).text);
+    }
+  }
+  if (text.failed) reader->is_out_of_memory = true;
+  gr_reader_error(reader, NULL, (struct gr_mark){0, 0}, "the param %s, set from outside (--set), is not in the file%s",
+                  gr_view_quote(name).text, text.bytes ? text.bytes : "");
+  gr_text_release(&text);
+}
+
 /* For each param what sets it from outside, or null; the last one counts. */
 static const struct gr_override **find_overrides(struct gr_reader *reader, uint32_t param_count) {
   const struct gr_override **found = gr_memory_allocate_zeroed(reader->memory, param_count, sizeof(void *));
@@ -90,11 +114,9 @@ static const struct gr_override **find_overrides(struct gr_reader *reader, uint3
     uint32_t index = gr_name_table_find(&reader->param_names, name);
     if (index != GR_NO_INDEX) {
       found[index] = override;
-      continue;
+    } else if (!reader->cut.params) {
+      say_unknown_override(reader, name);
     }
-    gr_reader_error(reader, NULL, (struct gr_mark){0, 0},
-                    "param %s is set from outside, but the file has no such param%s", gr_view_quote(name).text,
-                    gr_hint_of(gr_reader_nearest(reader, &reader->param_names, name)).text);
   }
   return found;
 }
@@ -193,6 +215,12 @@ static void read_kernels(struct gr_reader *reader, const struct gr_fields *field
   gr_reader_unsupported(reader, &where, gr_item_mark(first), "kernels of the user's own are not supported yet");
 }
 
+/* Is what declares names there, but wrong or not whole? */
+static bool is_cut(const struct gr_reader *reader, const struct gr_fields *fields, uint32_t field) {
+  if (!gr_field_is_there(fields, field)) return gr_reader_item(reader, reader->document->root)->is_cut;
+  return !gr_field_is_usable(fields, field) || gr_reader_item(reader, fields->values[field])->is_cut;
+}
+
 static void read_streams(struct gr_reader *reader, const struct gr_fields *top) {
   struct gr_fields fields = {.values = {GR_NO_INDEX, GR_NO_INDEX}};
   struct gr_where where = gr_where_field(NULL, "streams");
@@ -223,6 +251,7 @@ static void read_choices(struct gr_reader *reader, const struct gr_fields *field
 /* Only of a file that is right otherwise: what is wrong may have hidden a use. */
 static void warn_of_unused_buffers(struct gr_reader *reader) {
   if (reader->invalid_count + reader->unsupported_count > 0 || reader->is_out_of_memory) return;
+  if (reader->document->is_flawed) return;
   for (uint32_t i = 0; i < reader->pipeline->buffer_count; i++) {
     if (reader->buffer_states[i].is_used) continue;
     struct gr_where where = gr_where_noun("buffer", gr_view_of(reader->buffers[i].name));
@@ -235,6 +264,9 @@ static void read_top(struct gr_reader *reader) {
   if (!gr_reader_fields(reader, NULL, reader->document->root, &gr_top_fields, &fields)) return;
   /* A file of another version would be wrong in ways that mean nothing. */
   if (!read_version(reader, &fields)) return;
+  reader->cut = (struct gr_cut){.params = is_cut(reader, &fields, GR_TOP_FIELD_PARAMS),
+                                .kernels = is_cut(reader, &fields, GR_TOP_FIELD_KERNELS),
+                                .buffers = is_cut(reader, &fields, GR_TOP_FIELD_BUFFERS)};
   bool has_params = gr_field_is_usable(&fields, GR_TOP_FIELD_PARAMS);
   read_params(reader, has_params ? fields.values[GR_TOP_FIELD_PARAMS] : GR_NO_INDEX);
   read_name(reader, &fields);
@@ -284,7 +316,7 @@ static void release_reader(struct gr_reader *reader) {
 
 static enum gr_status status_of(const struct gr_reader *reader) {
   if (reader->is_out_of_memory || reader->diagnostics->out_of_memory) return GR_ERR_NO_MEMORY;
-  if (reader->invalid_count > 0) return GR_ERR_INVALID;
+  if (reader->invalid_count > 0 || reader->document->is_flawed) return GR_ERR_INVALID;
   return reader->unsupported_count > 0 ? GR_ERR_NOT_SUPPORTED : GR_OK;
 }
 
@@ -293,10 +325,20 @@ static enum gr_status read_all(struct gr_reader *reader) {
   reader->pipeline->file = gr_reader_copy(reader, gr_view_of(reader->document->file));
   reader->pipeline->folder = gr_reader_copy(reader, gr_view_of(folder));
   if (!reader->is_out_of_memory) read_top(reader);
-  enum gr_status status = status_of(reader);
-  if (status != GR_OK) return status;
+  if (status_of(reader) == GR_ERR_NO_MEMORY) return GR_ERR_NO_MEMORY;
   settle_all(reader);
   return status_of(reader);
+}
+
+/* Every node needs a name to be shown by, also where its id is wrong. */
+static void name_nodes(struct gr_reader *reader) {
+  for (uint32_t i = 0; i < reader->node_names.count; i++) {
+    struct gr_node *node = &reader->nodes[reader->node_names.indexes[i]];
+    if (!node->name) node->name = gr_reader_copy(reader, gr_view_of(gr_view_quote(reader->node_names.names[i]).text));
+  }
+  for (uint32_t i = 0; i < reader->pipeline->node_count; i++) {
+    if (!reader->nodes[i].name) reader->nodes[i].name = "";
+  }
 }
 
 enum gr_status gr_pipeline_read(struct gr_memory *memory, const struct gr_document *document,
@@ -308,8 +350,13 @@ enum gr_status gr_pipeline_read(struct gr_memory *memory, const struct gr_docume
   struct gr_reader reader = {
       .memory = memory, .document = document, .options = options, .diagnostics = diagnostics, .pipeline = made};
   enum gr_status status = read_all(&reader);
+  made->is_flawed = status != GR_OK;
+  if (made->is_flawed && status != GR_ERR_NO_MEMORY) {
+    name_nodes(&reader);
+    status = status_of(&reader);
+  }
   release_reader(&reader);
-  if (status == GR_OK) {
+  if (status == GR_OK || (status != GR_ERR_NO_MEMORY && made->node_count > 0)) {
     *pipeline = made;
   } else {
     gr_pipeline_destroy(made);

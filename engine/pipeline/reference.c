@@ -39,6 +39,7 @@ static bool find_buffer(struct gr_reader *reader, const struct gr_where *where, 
     reader->buffer_states[*index].is_used = true;
     return true;
   }
+  if (reader->cut.buffers) return false;
   struct gr_quote quote = gr_view_quote(name);
   struct gr_number number;
   if (gr_name_table_find(&reader->node_names, name) != GR_NO_INDEX) {
@@ -149,13 +150,14 @@ static bool read_ranges(struct gr_reader *reader, const struct gr_where *where, 
   return is_right;
 }
 
-/* Counts, place and contiguity; nothing overflows, since the buffer's size fits 63 bits. */
+/* Counts, place and contiguity; nothing overflows, since the buffer's size fits 63 bits and no extent is 0. */
 static void measure(const struct gr_buffer *buffer, struct gr_reference *reference) {
+  reference->is_contiguous = true;
+  if (buffer->element_count == 0) return; /* its other extents may be of any size */
   uint64_t stride = 1;
   uint64_t packed = 1;
   uint64_t offset = 0;
   reference->element_count = 1;
-  reference->is_contiguous = true;
   for (uint32_t i = reference->rank; i-- > 0;) {
     uint64_t extent = reference->extents[i];
     if (reference->starts) offset += reference->starts[i] * stride;

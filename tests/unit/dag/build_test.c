@@ -248,6 +248,49 @@ START_TEST(a_chain_in_reversed_file_order) {
 }
 END_TEST
 
+/* The check of cycles alone: nothing of races and of what nothing wrote, whatever was said before. */
+START_TEST(cycles_alone) {
+  static const struct {
+    const char *text;
+    enum gr_order order;
+    enum gr_status status;
+    const char *message;
+  } cases[] = {
+      {"a:w:x b:w:x", GR_ORDER_EXPLICIT, GR_OK, NULL},
+      {"a>b>c>a d>a", GR_ORDER_EXPLICIT, GR_ERR_INVALID,
+       "nodes in a cycle: a (line 1) -> b (line 2) -> c (line 3) -> a"},
+      {"a:r:x b:w:x", GR_ORDER_DATA, GR_OK, NULL},
+      {"a:r:x b:w:x b>a", GR_ORDER_DATA, GR_ERR_INVALID,
+       "nodes in a cycle: a (line 1) -[data: x]-> b (line 2) -> a; by \"order: data\" nodes that touch the same bytes "
+       "keep the order of the file"},
+  };
+  for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct gr_pipeline *pipeline = graph_from_text(&memory, cases[i].text);
+    pipeline->order = cases[i].order;
+    pipeline->is_flawed = true;
+    uint64_t live = memory.live_count;
+    for (uint64_t n = 1;; n++) {
+      struct gr_diagnostics diagnostics;
+      ck_assert(gr_diagnostics_init(&diagnostics, &memory, "graph.yaml"));
+      gr_diagnostics_error(&diagnostics, (struct gr_mark){1, 1}, "said before");
+      memory.fail_at = memory.call_count + n;
+      enum gr_status status = gr_dag_check_cycles(&memory, pipeline, &diagnostics);
+      bool has_failed = memory.call_count >= memory.fail_at;
+      memory.fail_at = 0;
+      ck_assert_int_eq(status, has_failed ? GR_ERR_NO_MEMORY : cases[i].status);
+      if (!has_failed) {
+        ck_assert_uint_eq(diagnostics.kept_count, cases[i].message ? 2 : 1);
+        if (cases[i].message) ck_assert_str_eq(diagnostics.kept[1].message, cases[i].message);
+      }
+      gr_diagnostics_release(&diagnostics);
+      ck_assert_uint_eq(memory.live_count, live);
+      if (!has_failed) break;
+    }
+    graph_destroy(pipeline);
+  }
+}
+END_TEST
+
 START_TEST(nth_allocation_fails) {
   static const char *const texts[] = {"a>b,c>d", "a>b>c>a x>x", "b>a c>b a>d"};
   for (uint32_t t = 0; t < 3; t++) {
@@ -309,6 +352,7 @@ int main(void) {
   tcase_add_test(cases, patterns_keep_the_promises);
   tcase_add_test(cases, chains_and_fans_of_200000);
   tcase_add_test(cases, a_chain_in_reversed_file_order);
+  tcase_add_test(cases, cycles_alone);
   tcase_add_test(cases, nth_allocation_fails);
   tcase_add_test(cases, nth_allocation_fails_with_bare_edges);
   suite_add_tcase(suite, cases);

@@ -185,9 +185,17 @@ END_TEST
 START_TEST(data_order_against_after_is_a_cycle) {
   struct gr_pipeline *pipeline = graph_from_text(&memory, "a:w:x b:r:x b>a");
   pipeline->order = GR_ORDER_DATA;
-  expect_messages(pipeline, GR_ERR_INVALID,
-                  "1:10 error: nodes in a cycle: a (line 1) -> b (line 2) -> a; by \"order: data\" \"a\" comes before "
-                  "\"b\", as in the file, since they touch the same bytes\n");
+  expect_messages(
+      pipeline, GR_ERR_INVALID,
+      "1:10 error: nodes in a cycle: a (line 1) -[data: x]-> b (line 2) -> a; by \"order: data\" nodes that "
+      "touch the same bytes keep the order of the file\n");
+  pipeline = graph_from_text(&memory, "a:w:x[0:4] a:w:y b:r:x[4:8] b:w:z c:r:z c:r:y b>c d:r:y c>a");
+  pipeline->order = GR_ORDER_DATA;
+  expect_messages(
+      pipeline, GR_ERR_INVALID,
+      "2:1 warning: \"b\" reads x[4:8] (bytes 16 to 31), which nothing has written before\n"
+      "1:10 error: nodes in a cycle: a (line 1) -[data: y]-> c (line 3) -> a; by \"order: data\" nodes that "
+      "touch the same bytes keep the order of the file\n");
 }
 END_TEST
 

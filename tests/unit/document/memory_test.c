@@ -49,6 +49,7 @@ static const char *const sources[] = {
     "m: {k1: 1, k2: 1, k3: 1, k4: 1, k5: 1, k6: 1, k7: 1, k8: 1, k9: 1, k10: 1, k11: 1, k12: 1, k13: 1, k14: 1}\n"
     "? \n: 1\n",
     "a: 1\na: 2\nb: *c\n? [x]\n: y\nd: !!bool yes\n---\ne: [\n",
+    "m: &m {x: 1}\na: 1\na: 2\nb: *c\n? [x]\n: y\nd: !!bool yes\nf: {<<: *m, <<: [*n, 3], x: 2, x: 3}\n---\ne: 1\n",
     "a: \"\xFF\"\n",
     "",
 };
@@ -85,10 +86,12 @@ static enum gr_status parse_once(const char *source, uint64_t own_fails_at, uint
   parse_calls = libc_calls;
   ck_assert_int_eq(libc_live, live_before);
   ck_assert_int_eq(status == GR_ERR_NO_MEMORY, gr_diagnostics_status(&diagnostics) == GR_ERR_NO_MEMORY);
-  if (status == GR_OK) {
+  if (document != untouched) {
+    ck_assert_int_ne(status, GR_ERR_NO_MEMORY);
+    ck_assert_int_eq(document->is_flawed, status != GR_OK);
     gr_document_destroy(document);
   } else {
-    ck_assert_ptr_eq(document, untouched);
+    ck_assert_int_ne(status, GR_OK);
   }
   memory.fail_at = 0;
   gr_diagnostics_release(&diagnostics);

@@ -247,10 +247,77 @@ START_TEST(many_tag_directives) {
 }
 END_TEST
 
+/* Errors that leave the tree whole: "line:column: message" of each, then the tree. */
+START_TEST(flawed_documents) {
+  expect_tree("a: 1\na: [2]\nb: !!bool yes\n? [x]\n: y\nc: *none\nd: {? {} : 1}\n",
+              "3:4: the tag \"!!bool\" is not allowed; only !!str, !!int, !!float, !!map and !!seq are\n"
+              "4:3: a key must be a scalar; this one is a list\n"
+              "6:4: the alias \"none\" has no anchor before it; a text that starts with '*' needs quotes\n"
+              "7:7: a key must be a scalar; this one is a map\n"
+              "2:1: the key \"a\" is given twice, first in line 1\n"
+              "map of 4 1:1\n"
+              "  \"a\": \"1\" plain 1:4\n"
+              "  \"b\": \"yes\" plain 3:4\n"
+              "  \"c\": refused 6:4\n"
+              "  \"d\": map of 0 flow 7:4\n");
+  expect_tree(
+      "m: &m {x: 1, x: 2}\nn: {<<: *m, <<: [3, *q], x: 4, y: 5}\n--- 3\n",
+      "1:14: the key \"x\" is given twice, first in line 1\n"
+      "2:13: the key \"<<\" is given twice, first in line 2; to merge several maps give it a list: <<: [*a, *b]\n"
+      "2:21: the alias \"q\" has no anchor before it; a text that starts with '*' needs quotes\n"
+      "2:18: \"<<\" takes a map or a list of maps; this item of its list is a scalar\n"
+      "3:1: a second document starts here; a pipeline file holds one\n"
+      "map of 2 1:1\n"
+      "  \"m\": map of 1 flow 1:4\n"
+      "    \"x\": \"1\" plain flow 1:11\n"
+      "  \"n\": map of 2 flow 2:4\n"
+      "    \"x\": \"4\" plain flow 2:29\n"
+      "    \"y\": \"5\" plain flow 2:35\n");
+}
+END_TEST
+
+/* Large maps, whose equal keys are found in another way. */
+START_TEST(the_first_of_equal_keys_stays) {
+  struct gr_memory memory;
+  gr_memory_init(&memory, NULL);
+  struct parsed parsed = parse(&memory, gr_view_of("a: 1\nb: 1\nc: 1\nd: 1\ne: 1\nf: 1\ng: 1\nh: 1\ni: 1\nj: 1\nk: 1\n"
+                                                   "a: 2\nl: 1\na: 3\nm: 1\nc: 2\n"));
+  ck_assert_int_eq(parsed.status, GR_ERR_INVALID);
+  ck_assert_uint_eq(parsed.diagnostics.error_count, 3);
+  const struct gr_item *root = gr_document_item(parsed.document, parsed.document->root);
+  ck_assert_uint_eq(root->count, 13);
+  for (uint64_t i = 0; i < 13; i++) {
+    const struct gr_item *value =
+        gr_document_item(parsed.document, gr_document_child(parsed.document, root, 2 * i + 1));
+    ck_assert(gr_view_is(gr_item_text(value), "1"));
+  }
+  release(&parsed);
+  ck_assert_uint_eq(memory.live_count, 0);
+}
+END_TEST
+
+START_TEST(no_document_where_the_tree_is_not_whole) {
+  static const char *const texts[] = {"a: 1\na: 2\nb: [\n", "a: \"\xFF\"\n", "- 1\n", "", "!x 3\n", "*a\n",
+                                      "a: 1\n--- [\n"};
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    struct gr_memory memory;
+    gr_memory_init(&memory, NULL);
+    struct parsed parsed = parse(&memory, gr_view_of(texts[i]));
+    ck_assert_int_eq(parsed.status, GR_ERR_INVALID);
+    ck_assert_ptr_null(parsed.document);
+    release(&parsed);
+    ck_assert_uint_eq(memory.live_count, 0);
+  }
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("document/parse");
   TCase *files = tcase_create("files");
   tcase_add_test(files, files_without_a_map);
+  tcase_add_test(files, flawed_documents);
+  tcase_add_test(files, the_first_of_equal_keys_stays);
+  tcase_add_test(files, no_document_where_the_tree_is_not_whole);
   tcase_add_test(files, a_null_view_is_an_empty_file);
   tcase_add_test(files, one_document_only);
   tcase_add_test(files, a_document_keeps_its_own_source);

@@ -15,7 +15,7 @@
 
 struct parsed {
   struct gr_diagnostics diagnostics;
-  struct gr_document *document; /* null where there were errors */
+  struct gr_document *document; /* null where there were errors that leave none */
   enum gr_status status;
 };
 
@@ -24,7 +24,9 @@ static inline struct parsed parse(struct gr_memory *memory, struct gr_view sourc
   ck_assert(gr_diagnostics_init(&parsed.diagnostics, memory, "test.yaml"));
   parsed.diagnostics.source = source;
   parsed.status = gr_document_parse(memory, "test.yaml", source, &parsed.diagnostics, &parsed.document);
-  ck_assert_int_eq(parsed.status == GR_OK, parsed.document != NULL);
+  if (parsed.status == GR_OK) ck_assert_ptr_nonnull(parsed.document);
+  if (parsed.status == GR_ERR_NO_MEMORY) ck_assert_ptr_null(parsed.document);
+  if (parsed.document) ck_assert_int_eq(parsed.status != GR_OK, parsed.document->is_flawed);
   if (!parsed.diagnostics.out_of_memory) ck_assert_int_eq(parsed.status == GR_OK, parsed.diagnostics.error_count == 0);
   return parsed;
 }
