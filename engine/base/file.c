@@ -15,6 +15,7 @@ enum {
   STREAM_FIRST_BYTES = 64 << 10,
   CALL_BYTES_MAX = 1 << 30, /* Linux moves at most 2 GiB a call anyhow */
   NAME_TRIES_MAX = 1000,
+  HELD_MAX = 16,  /* complete files without a name; each holds a descriptor */
   LINKS_MAX = 40, /* as many as Linux follows */
 };
 
@@ -193,6 +194,8 @@ static char *resolve(struct gr_memory *memory, const char *path) {
   return copy;
 }
 
+enum { NAME_ROOM_BYTES = 64 }; /* that a temporary's name needs besides the folder's */
+
 /* A short name that does not grow with the target's, which may already be as long as the system allows. */
 static bool name_temporary(char *into, size_t capacity, const char *path) {
   static atomic_uint_fast64_t number;
@@ -203,16 +206,52 @@ static bool name_temporary(char *into, size_t capacity, const char *path) {
   return length > 0 && (size_t)length < capacity;
 }
 
-/* The temporary of a dead process with the same number may still lie there: take the next name. */
-static int create_temporary(char *name, size_t capacity, const char *path) {
+/* The temporary of a dead process with the same number may still lie there: take the next name. `make` gives a
+ * descriptor, or -1 with errno. */
+static int try_names(struct gr_file_writer *writer, int (*make)(const struct gr_file_writer *writer)) {
   for (int i = 0; i < NAME_TRIES_MAX; i++) {
-    if (!name_temporary(name, capacity, path)) {
+    if (!name_temporary(writer->temporary, strlen(writer->path) + NAME_ROOM_BYTES, writer->path)) {
       errno = ENAMETOOLONG;
       return -1;
     }
-    int descriptor = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+    int descriptor = make(writer);
     if (descriptor >= 0 || (errno != EEXIST && errno != EINTR)) return descriptor;
   }
+  return -1;
+}
+
+static int make_named(const struct gr_file_writer *writer) {
+  return open(writer->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+}
+
+/* linkat's own way to name a descriptor needs a privilege; this one needs /proc. */
+static void name_descriptor(char name[32], int descriptor) { snprintf(name, 32, "/proc/self/fd/%d", descriptor); }
+
+static int give_name(const struct gr_file_writer *writer) {
+  char name[32];
+  name_descriptor(name, writer->descriptor);
+  return linkat(AT_FDCWD, name, AT_FDCWD, writer->temporary, AT_SYMLINK_FOLLOW) == 0 ? writer->descriptor : -1;
+}
+
+/* The folder of a path, for calls that take one. False where it is too long. */
+static bool folder_of(const char *path, char folder[PATH_MAX]) {
+  const char *slash = strrchr(path, '/');
+  size_t length = slash ? (size_t)(slash - path) + 1 : 0;
+  if (length >= PATH_MAX) return false;
+  memcpy(folder, length == 0 ? "." : path, length == 0 ? 1 : length);
+  folder[length == 0 ? 1 : length] = '\0';
+  return true;
+}
+
+/* -1 where the system cannot do it, or could not give a name later. */
+static int open_unnamed(const struct gr_file_writer *writer) {
+  char folder[PATH_MAX], name[32];
+  if (!folder_of(writer->path, folder)) return -1;
+  int descriptor = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+  if (descriptor < 0) return -1;
+  name_descriptor(name, descriptor);
+  if (access(name, F_OK) == 0) return descriptor;
+  close(descriptor);
   return -1;
 }
 
@@ -228,16 +267,16 @@ static enum gr_status open_temporary(struct gr_file_writer *writer, const struct
                                      struct gr_error *error) {
   /* Replacing needs only a writable folder; a file that may not be written is still not ours to replace. */
   if (existing && access(writer->path, W_OK) != 0) return fail_by_number(error, "write", writer->path, errno);
-  size_t capacity = strlen(writer->path) + 64;
-  char *name = gr_memory_allocate(writer->memory, capacity);
-  if (!name) return fail_by_memory(error, "writing", writer->path);
-  writer->descriptor = create_temporary(name, capacity, writer->path);
+  writer->temporary = gr_memory_allocate(writer->memory, strlen(writer->path) + NAME_ROOM_BYTES);
+  if (!writer->temporary) return fail_by_memory(error, "writing", writer->path);
+  writer->descriptor = open_unnamed(writer);
+  writer->is_unnamed = writer->descriptor >= 0;
+  if (!writer->is_unnamed) writer->descriptor = try_names(writer, make_named);
   if (writer->descriptor < 0) {
     enum gr_status status = fail_by_number(error, "write", writer->path, errno);
-    gr_memory_release(writer->memory, name);
+    gr_memory_release(writer->memory, writer->temporary);
     return status;
   }
-  writer->temporary = name;
   /* Best effort: the new file has the old one's permissions where the system lets us. */
   if (existing && fchmod(writer->descriptor, existing->st_mode & 07777) != 0) errno = 0;
   return GR_OK;
@@ -282,8 +321,12 @@ enum gr_status gr_file_writer_write(struct gr_file_writer *writer, const void *b
   return GR_OK;
 }
 
+/* How many complete files wait for their names. */
+static atomic_int held_count;
+
 /* Null-tolerant throughout; leaves the writer as abort finds an ended one. */
 static void end_writer(struct gr_file_writer *writer) {
+  if (writer->is_held) atomic_fetch_sub(&held_count, 1);
   gr_memory_release(writer->memory, writer->temporary);
   gr_memory_release(writer->memory, writer->path);
   memset(writer, 0, sizeof *writer);
@@ -293,11 +336,7 @@ static void end_writer(struct gr_file_writer *writer) {
 /* A rename is on the disk when its folder is. Best effort: not every file system lets a folder be synchronised. */
 static void sync_folder(const char *path) {
   char folder[PATH_MAX];
-  const char *slash = strrchr(path, '/');
-  size_t length = slash ? (size_t)(slash - path) + 1 : 0;
-  if (length >= sizeof folder) return;
-  memcpy(folder, length == 0 ? "." : path, length == 0 ? 1 : length);
-  folder[length == 0 ? 1 : length] = '\0';
+  if (!folder_of(path, folder)) return;
   int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) return;
   fsync(descriptor);
@@ -310,20 +349,34 @@ static enum gr_status fail_and_end(struct gr_file_writer *writer, int number, st
   return status;
 }
 
-enum gr_status gr_file_writer_complete(struct gr_file_writer *writer, bool durable, struct gr_error *error) {
-  int descriptor = writer->descriptor;
-  int number = 0;
-  if (descriptor < 0) return GR_OK;
+/* A name where it has none, and an end of writing. errno's value, or 0. */
+static int name_and_close(struct gr_file_writer *writer) {
+  int descriptor = writer->descriptor, number = 0;
+  if (writer->is_unnamed && try_names(writer, give_name) < 0) return errno;
+  writer->is_unnamed = false;
   writer->descriptor = -1;
-  /* Pipes and terminals cannot be synchronised and say EINVAL. */
-  if (durable && writer->temporary && fsync(descriptor) != 0) number = errno;
   /* Some file systems say only now that the disk is full. After EINTR Linux has closed it. */
-  if (close(descriptor) != 0 && number == 0 && errno != EINTR) number = errno;
+  if (close(descriptor) != 0 && errno != EINTR) number = errno;
+  return number;
+}
+
+enum gr_status gr_file_writer_complete(struct gr_file_writer *writer, bool durable, struct gr_error *error) {
+  if (writer->descriptor < 0 || writer->is_held) return GR_OK;
+  /* Pipes and terminals cannot be synchronised and say EINVAL. */
+  if (durable && writer->temporary && fsync(writer->descriptor) != 0) return fail_and_end(writer, errno, error);
+  if (writer->is_unnamed && atomic_fetch_add(&held_count, 1) < HELD_MAX) {
+    writer->is_held = true;
+    return GR_OK;
+  }
+  if (writer->is_unnamed) atomic_fetch_sub(&held_count, 1);
+  int number = name_and_close(writer);
   return number == 0 ? GR_OK : fail_and_end(writer, number, error);
 }
 
 enum gr_status gr_file_writer_commit(struct gr_file_writer *writer, bool durable, struct gr_error *error) {
   GR_RETURN_IF_FAILED(gr_file_writer_complete(writer, durable, error));
+  int number = writer->is_held ? name_and_close(writer) : 0;
+  if (number != 0) return fail_and_end(writer, number, error);
   if (writer->temporary && rename(writer->temporary, writer->path) != 0) return fail_and_end(writer, errno, error);
   if (durable && writer->temporary) sync_folder(writer->path);
   end_writer(writer);
@@ -333,6 +386,6 @@ enum gr_status gr_file_writer_commit(struct gr_file_writer *writer, bool durable
 void gr_file_writer_abort(struct gr_file_writer *writer) {
   if (!writer->memory) return;
   if (writer->descriptor >= 0) close(writer->descriptor);
-  if (writer->temporary) unlink(writer->temporary);
+  if (writer->temporary && !writer->is_unnamed) unlink(writer->temporary);
   end_writer(writer);
 }

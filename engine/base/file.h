@@ -42,16 +42,19 @@ enum gr_status gr_file_read_stream(struct gr_memory *memory, const char *name, g
 enum gr_status gr_file_read_descriptor(struct gr_memory *memory, const char *name, int descriptor, uint64_t limit_bytes,
                                        struct gr_file_bytes *bytes, struct gr_error *error);
 
-/* A file being written. Everything goes to a new file of an unused name in the target's folder, which takes the
- * target's name in one step at the commit; until then the target is as it was. A symbolic link is followed: what it
- * points to is replaced. A target that exists and is no regular file (a device, a pipe) is written directly.
+/* A file being written. Everything goes to a new file in the target's folder, which takes the target's name in one step
+ * at the commit; until then the target is as it was. A symbolic link is followed: what it points to is replaced. A
+ * target that exists and is no regular file (a device, a pipe) is written directly.
  *
- * Between open and commit or abort, `temporary` is the file that a dying program should remove: a run keeps a list of
- * its writers for that. Not thread-safe; different writers are independent. */
+ * The new file has no name until the commit where the file system can do that: a process that dies before, however it
+ * does, leaves nothing behind. Elsewhere, and where very many files are complete at once, it has an unused one, and a
+ * dying program leaves it. Not thread-safe; different writers are independent. */
 struct gr_file_writer {
   struct gr_memory *memory;
   char *path;      /* the target, links resolved */
-  char *temporary; /* null when written directly */
+  char *temporary; /* the new file's name, now or to be; null when written directly */
+  bool is_unnamed; /* it has none yet */
+  bool is_held;    /* complete, and waits for its name */
   int descriptor;
 };
 
@@ -61,9 +64,9 @@ enum gr_status gr_file_writer_open(struct gr_file_writer *writer, struct gr_memo
 /* After a failure only abort is left. */
 enum gr_status gr_file_writer_write(struct gr_file_writer *writer, const void *bytes, size_t length,
                                     struct gr_error *error);
-/* Everything is written: waits for the disk where `durable` says so, and closes the file. After GR_OK only the renaming
- * is left, so that several files can be complete before the first one takes its name, and no descriptors are held. On
- * failure the writer is ended and the temporary gone. */
+/* Everything is written: waits for the disk where `durable` says so. After GR_OK only the name is missing, so that
+ * several files can be complete before the first one takes its name; few descriptors are held, however many these are.
+ * On failure the writer is ended and the temporary gone. */
 enum gr_status gr_file_writer_complete(struct gr_file_writer *writer, bool durable, struct gr_error *error);
 /* Completes the file if that was not done. Ends the writer in every case: with GR_OK the target is complete, else it is
  * as before and the temporary is gone. `durable`: wait until the disk has it. */

@@ -101,12 +101,7 @@ static int exit_status_of(enum gr_status status) {
   return gr_status_exit(status);
 }
 
-/* A signal during the check or the build could not be seen by them. */
-static enum gr_status cancel_if_signalled(struct gr_error *error) {
-  if (!interrupt_signal()) return GR_OK;
-  return gr_error_set(error, GR_ERR_CANCELLED, "cancelled before the first replay");
-}
-
+/* A signal during the check or the build is seen by the run, which then ends before its first replay. */
 static enum gr_status build(const struct arguments *arguments, struct gr_graph *graph, struct gr_error *error) {
   struct gr_graph_options options = {
       .struct_size = sizeof options,
@@ -114,9 +109,7 @@ static enum gr_status build(const struct arguments *arguments, struct gr_graph *
       .device_index = arguments->device_index,
       .mode = arguments->mode,
   };
-  GR_RETURN_IF_FAILED(cancel_if_signalled(error));
-  GR_RETURN_IF_FAILED(gr_graph_build(graph, &options, error));
-  return cancel_if_signalled(error);
+  return gr_graph_build(graph, &options, error);
 }
 
 static enum gr_status replay(const struct arguments *arguments, struct gr_graph *graph, struct output *output,

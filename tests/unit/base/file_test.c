@@ -7,8 +7,11 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/unit/base/support.h"
@@ -212,6 +215,29 @@ START_TEST(descriptors_stay_open) {
 }
 END_TEST
 
+/* Like a file system that knows no files without a name, where a test wants one. */
+static bool all_are_named;
+
+int open(const char *path, int flags, ...) {
+  mode_t mode = 0;
+  if (flags & (O_CREAT | O_TMPFILE)) {
+    va_list arguments;
+    va_start(arguments, flags);
+    mode = va_arg(arguments, mode_t);
+    va_end(arguments);
+  }
+  if (all_are_named && (flags & O_TMPFILE) == O_TMPFILE) {
+    errno = EOPNOTSUPP;
+    return -1;
+  }
+  return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+}
+
+static void set_up_named(void) {
+  set_up();
+  all_are_named = true;
+}
+
 static struct gr_file_writer open_writer(const char *name) {
   struct gr_file_writer writer;
   struct gr_error error = {.message = ""};
@@ -234,8 +260,8 @@ START_TEST(the_target_changes_only_at_the_commit) {
   ck_assert_int_eq(gr_file_writer_write(&writer, "w!", 2, NULL), GR_OK);
   ck_assert_int_eq(gr_file_writer_write(&writer, NULL, 0, NULL), GR_OK);
   expect_file("f", "old");
-  ck_assert_int_eq(count_entries(), 2);
-  ck_assert_int_eq(access(writer.temporary, F_OK), 0);
+  ck_assert_int_eq(count_entries(), writer.is_unnamed ? 1 : 2);
+  ck_assert_int_eq(access(writer.temporary, F_OK) == 0, !writer.is_unnamed);
   ck_assert_int_eq(gr_file_writer_commit(&writer, false, NULL), GR_OK);
   expect_file("f", "new!");
   ck_assert_int_eq(count_entries(), 1);
@@ -277,6 +303,55 @@ START_TEST(completing_before_the_commit) {
   ck_assert_int_eq(gr_file_writer_complete(&b, false, NULL), GR_OK);
   gr_file_writer_abort(&b);
   ck_assert_int_eq(count_entries(), 1);
+}
+END_TEST
+
+/* As many descriptors as are allowed would not do for more files than that. Those that cannot wait without a name get
+ * one. */
+START_TEST(very_many_complete_files) {
+  enum { COUNT = 200 };
+  static struct gr_file_writer writers[COUNT];
+  static char names[COUNT][16];
+  struct rlimit limit = {.rlim_cur = 64, .rlim_max = 64};
+  ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+  for (int round = 0; round < 3; round++) {
+    for (int i = 0; i < COUNT; i++) {
+      snprintf(names[i], sizeof names[i], "f%d", i);
+      writers[i] = open_writer(names[i]);
+      ck_assert_int_eq(gr_file_writer_write(&writers[i], names[i], strlen(names[i]), NULL), GR_OK);
+      ck_assert_int_eq(gr_file_writer_complete(&writers[i], false, NULL), GR_OK);
+    }
+    for (int i = 0; i < COUNT; i++) {
+      if (round == 1) gr_file_writer_abort(&writers[i]);
+      else ck_assert_int_eq(gr_file_writer_commit(&writers[i], false, NULL), GR_OK);
+    }
+    ck_assert_int_eq(count_entries(), round == 1 ? 0 : COUNT);
+    for (int i = 0; round != 1 && i < COUNT; i++) {
+      expect_file(names[i], names[i]);
+      unlink(names[i]);
+    }
+  }
+}
+END_TEST
+
+/* Whatever ends a process while it writes: nothing is left. */
+START_TEST(a_dead_process_leaves_nothing) {
+  struct gr_file_writer probe = open_writer("f");
+  bool is_unnamed = probe.is_unnamed;
+  gr_file_writer_abort(&probe);
+  if (!is_unnamed) return; /* this file system cannot do it */
+  pid_t child = fork();
+  ck_assert_int_ge(child, 0);
+  if (child == 0) {
+    struct gr_file_writer writers[2] = {open_writer("f"), open_writer("g")};
+    if (gr_file_writer_write(&writers[0], "half", 4, NULL) != GR_OK) _exit(1);
+    if (gr_file_writer_complete(&writers[0], false, NULL) != GR_OK) _exit(1);
+    raise(SIGKILL);
+  }
+  int status;
+  ck_assert_int_eq(waitpid(child, &status, 0), child);
+  ck_assert(WIFSIGNALED(status));
+  ck_assert_int_eq(count_entries(), 0);
 }
 END_TEST
 
@@ -420,12 +495,33 @@ START_TEST(writers_do_not_meet) {
     int length = snprintf(content, sizeof content, "%d", i);
     ck_assert_int_eq(gr_file_writer_write(&writers[i], content, (size_t)length, NULL), GR_OK);
   }
-  ck_assert_int_eq(count_entries(), 50);
+  ck_assert_int_eq(count_entries(), writers[0].is_unnamed ? 0 : 50);
   for (int i = 0; i < 50; i++) ck_assert_int_eq(gr_file_writer_commit(&writers[i], false, NULL), GR_OK);
   expect_file("f", "49");
   ck_assert_int_eq(count_entries(), 1);
 }
 END_TEST
+
+/* All of it with and without names for what is not complete. */
+static void add_writing(Suite *suite, const char *name, SFun before) {
+  TCase *writing = tcase_create(name);
+  tcase_add_checked_fixture(writing, before, tear_down);
+  tcase_add_test(writing, the_target_changes_only_at_the_commit);
+  tcase_add_test(writing, an_abort_leaves_everything_as_it_was);
+  tcase_add_test(writing, completing_before_the_commit);
+  tcase_add_test(writing, very_many_complete_files);
+  tcase_add_test(writing, a_dead_process_leaves_nothing);
+  tcase_add_test(writing, permissions_are_kept);
+  tcase_add_test(writing, links_are_followed);
+  tcase_add_test(writing, what_cannot_be_written);
+  tcase_add_test(writing, a_file_that_may_not_be_written_stays);
+  tcase_add_test(writing, a_failed_write_leaves_the_old_file);
+  tcase_add_test(writing, a_full_device);
+  tcase_add_test(writing, a_target_that_became_a_folder);
+  tcase_add_test(writing, writing_without_memory);
+  tcase_add_test(writing, writers_do_not_meet);
+  suite_add_tcase(suite, writing);
+}
 
 int main(void) {
   Suite *suite = suite_create("base/file");
@@ -439,20 +535,7 @@ int main(void) {
   tcase_add_test(reading, streams_that_fail);
   tcase_add_test(reading, descriptors_stay_open);
   suite_add_tcase(suite, reading);
-  TCase *writing = tcase_create("writing");
-  tcase_add_checked_fixture(writing, set_up, tear_down);
-  tcase_add_test(writing, the_target_changes_only_at_the_commit);
-  tcase_add_test(writing, an_abort_leaves_everything_as_it_was);
-  tcase_add_test(writing, completing_before_the_commit);
-  tcase_add_test(writing, permissions_are_kept);
-  tcase_add_test(writing, links_are_followed);
-  tcase_add_test(writing, what_cannot_be_written);
-  tcase_add_test(writing, a_file_that_may_not_be_written_stays);
-  tcase_add_test(writing, a_failed_write_leaves_the_old_file);
-  tcase_add_test(writing, a_full_device);
-  tcase_add_test(writing, a_target_that_became_a_folder);
-  tcase_add_test(writing, writing_without_memory);
-  tcase_add_test(writing, writers_do_not_meet);
-  suite_add_tcase(suite, writing);
+  add_writing(suite, "writing", set_up);
+  add_writing(suite, "writing with names", set_up_named);
   return run_suite(suite);
 }
