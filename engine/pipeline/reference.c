@@ -21,9 +21,7 @@ static bool split(struct gr_reader *reader, const struct gr_where *where, const 
   if (!open) return true;
   size_t before = (size_t)(open - text.bytes);
   if (text.bytes[text.length - 1] != ']') {
-    gr_reader_error(
-        reader, where, gr_item_mark(item), "%s has no \"]\" at its end%s", gr_view_quote(text).text,
-        item->is_flow && item->is_plain ? "; in YAML's flow style a slice must be quoted, as in \"x[0:4, 1:2]\"" : "");
+    gr_reader_error(reader, where, gr_item_mark(item), "%s has no \"]\" at its end", gr_view_quote(text).text);
     return false;
   }
   spelling->is_slice = true;
@@ -38,6 +36,10 @@ static bool find_buffer(struct gr_reader *reader, const struct gr_where *where, 
   if (*index != GR_NO_INDEX) {
     reader->buffer_states[*index].is_used = true;
     return true;
+  }
+  if (name.length == 0) {
+    gr_reader_error(reader, where, mark, "no buffer is named; it takes a buffer or a slice such as x[0:4]");
+    return false;
   }
   if (reader->cut.buffers) return false;
   struct gr_quote quote = gr_view_quote(name);

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # golden_test.sh PROGRAM [--write]: each folder is a case, a pipeline with what graphrun says of it to the last byte.
 #   graph.yaml   the pipeline; beside it whatever it loads
+#   arguments    what else `graphrun check` is given, where that is needed
 #   error.txt    stderr of `graphrun check graph.yaml`; the exit status is in its last line
 #   plan.txt     stdout of `graphrun plan graph.yaml`, where the check passes
 # With --write the texts are written anew: read the difference before it is committed.
@@ -30,7 +31,9 @@ for case in */; do
   (
     cd "$case"
     status=0
-    timeout 10 "$program" check graph.yaml >"$scratch/stdout" 2>"$scratch/error" </dev/null || status=$?
+    arguments=()
+    [ ! -e arguments ] || read -ra arguments <arguments
+    timeout 10 "$program" check "${arguments[@]}" graph.yaml >"$scratch/stdout" 2>"$scratch/error" </dev/null || status=$?
     if [ -s "$scratch/error" ] || [ "$status" != 0 ]; then echo "exit $status" >>"$scratch/error"; fi
     : >"$scratch/plan"
     [ "$status" != 0 ] || timeout 10 "$program" plan graph.yaml >"$scratch/plan" 2>/dev/null </dev/null || true
