@@ -71,7 +71,7 @@ START_TEST(wrong_references) {
   expect("a b", "");
   expect("scalar", "");
   expect("vce", "there is no buffer \"vce\"; did you mean \"vec\"?");
-  expect("", "there is no buffer \"\"");
+  expect("", "no buffer is named; it takes a buffer or a slice such as x[0:4]");
   expect("scalar[]", "\"scalar[]\" has 1 range, but \"scalar\" has 0 dimensions");
   expect("x[]", "\"x[]\" has 1 range, but \"x\" has 2 dimensions");
   expect("x[0:1]", "\"x[0:1]\" has 1 range, but \"x\" has 2 dimensions");
