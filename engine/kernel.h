@@ -114,8 +114,8 @@ struct gr_kernel_frame_argument {
 /* A whole call, passed by value as the one parameter of a device entry, by pointer to a host function. 272 bytes. */
 struct gr_kernel_frame {
   struct gr_kernel_frame_argument arguments[GR_KERNEL_ARGUMENT_MAX];
-  void *scratch; /* device scratch of this call, aligned to 16 bytes; null for host functions and where none was
-                    asked for */
+  void *scratch;         /* device scratch of this call, aligned to 16 bytes; null for host functions and where none was
+                            asked for */
   uint32_t launch_index; /* which of the call's launches this is */
   uint32_t argument_count;
 };
@@ -151,10 +151,10 @@ struct gr_kernel {
    * bits on every call with the same input. Never called for a no_op. */
   void (*host)(const struct gr_kernel *kernel, const struct gr_kernel_frame *frame);
 
-  /* Writes the device launches that compute the call, in order, and returns how many (1 to GR_KERNEL_LAUNCH_MAX). Count,
-   * entries and grids depend on types, shapes and scalars only, not on addresses, which may be null here. Plain C that
-   * needs no toolkit: present also where the catalogue has no images. Never called for a no_op. Grids stay inside CUDA's
-   * limits for any element count. */
+  /* Writes the device launches that compute the call, in order, and returns how many (1 to GR_KERNEL_LAUNCH_MAX).
+   * Count, entries and grids depend on types, shapes and scalars only, not on addresses, which may be null here. Plain
+   * C that needs no toolkit: present also where the catalogue has no images. Never called for a no_op. Grids stay
+   * inside CUDA's limits for any element count. */
   uint32_t (*launches)(const struct gr_kernel *kernel, const struct gr_kernel_frame *frame,
                        struct gr_kernel_launch launches[GR_KERNEL_LAUNCH_MAX]);
 };
@@ -166,13 +166,13 @@ struct gr_kernel_image {
   const unsigned char *end;
 };
 
-/* The arguments of a catalogue's `fill`: a box of at most three dimensions in which every element gets one value. The box
- * is `depth` slices of `height` rows of `width` adjacent elements; rows start `row_pitch_bytes` apart, slices
- * `slice_pitch_bytes`. All sizes are at least 0 (0 anywhere: nothing to do); a pitch is a multiple of the element's size,
- * not negative, and plays no part where its extent is 1 or less. */
+/* The arguments of a catalogue's `fill`: a box of at most three dimensions in which every element gets one value. The
+ * box is `depth` slices of `height` rows of `width` adjacent elements; rows start `row_pitch_bytes` apart, slices
+ * `slice_pitch_bytes`. All sizes are at least 0 (0 anywhere: nothing to do); a pitch is a multiple of the element's
+ * size, not negative, and plays no part where its extent is 1 or less. */
 enum gr_fill_argument {
-  GR_FILL_DATA,        /* buffer, written: `data` is the box's first element, `type` gives the element's size; rows, columns
-                          and rank play no part, in `check` neither do shape and element_count */
+  GR_FILL_DATA, /* buffer, written: `data` is the box's first element, `type` gives the element's size; rows, columns
+                   and rank play no part, in `check` neither do shape and element_count */
   GR_FILL_VALUE_BITS,  /* integer: the element's bits in the low bytes; the others play no part */
   GR_FILL_WIDTH,       /* integer, elements */
   GR_FILL_HEIGHT,      /* integer, rows */
@@ -188,7 +188,7 @@ struct gr_catalogue {
   uint32_t kernel_count;
   const struct gr_kernel *kernels;
   const struct gr_kernel *fill; /* not among `kernels`, so that no pipeline can name it; what fill nodes are made of */
-  uint32_t image_count; /* 0 where the program was built without a CUDA toolkit */
+  uint32_t image_count;         /* 0 where the program was built without a CUDA toolkit */
   const struct gr_kernel_image *images;
 };
 

@@ -76,10 +76,10 @@ static const struct gr_kernel fill_kernel[] = {
 /* --- Device code --- */
 
 #ifdef GR_HAVE_CUDA
-#define IMAGES(ROW)                                                                                           \
-  ROW(black_scholes)                                                                                          \
-  ROW(busy) ROW(conv2d) ROW(convert) ROW(elementwise) ROW(fill) ROW(gemm) ROW(reduce) ROW(rows) ROW(spmv_csr) \
-      ROW(transpose)
+#define IMAGES(ROW)  \
+  ROW(black_scholes) \
+  ROW(busy)          \
+  ROW(conv2d) ROW(convert) ROW(elementwise) ROW(fill) ROW(gemm) ROW(reduce) ROW(rows) ROW(spmv_csr) ROW(transpose)
 #define IMAGE_SYMBOLS(FAMILY) extern const unsigned char FAMILY##_fatbin_begin[], FAMILY##_fatbin_end[];
 IMAGES(IMAGE_SYMBOLS)
 #define IMAGE_ROW(FAMILY) \

@@ -130,7 +130,8 @@ static void append_use(struct gr_text *text, const struct pass *pass, const stru
 static void report_race(struct pass *pass, const struct gr_dag_use *earlier, const struct gr_dag_use *later) {
   const struct gr_pipeline *pipeline = pass->pipeline;
   const struct gr_reference *later_reference = &pipeline->references[later->reference_index];
-  uint64_t starts[GR_RANK_MAX], ends[GR_RANK_MAX], other_starts[GR_RANK_MAX], other_ends[GR_RANK_MAX];
+  uint64_t starts[GR_RANK_MAX] = {0}, ends[GR_RANK_MAX] = {0};
+  uint64_t other_starts[GR_RANK_MAX] = {0}, other_ends[GR_RANK_MAX] = {0};
   reference_box(&pipeline->references[earlier->reference_index], starts, ends);
   reference_box(later_reference, other_starts, other_ends);
   for (uint32_t i = 0; i < pass->buffer->rank; i++) {

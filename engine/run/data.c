@@ -208,7 +208,10 @@ static void read_columns(const struct gr_data_file *file, uint64_t first, uint64
 enum gr_status gr_data_read(struct gr_data_file *file, uint64_t offset_bytes, uint64_t size_bytes, void *to,
                             struct gr_error *error) {
   if (!file->is_column_major) return read_at(file, file->data_offset + offset_bytes, size_bytes, to, error);
-  if (!file->columns) GR_RETURN_IF_FAILED(read_whole(file, error));
+  if (!file->columns) {
+    enum gr_status status = read_whole(file, error);
+    if (!file->columns) return status;
+  }
   size_t size = gr_type_size(file->buffer->type);
   read_columns(file, offset_bytes / size, size_bytes / size, to);
   return GR_OK;

@@ -117,7 +117,7 @@ static void run_batch(const struct target *target, struct batch *batch) {
 /* Lays the arguments out as `layout` says, the output over garbage or over what it shares. */
 static void add_arguments(struct call *call, struct trial *trial, struct layout layout) {
   const struct row *row = trial->row;
-  for (uint32_t s = 0; s < row->scalars; s++) add_real(call, scalars[s]);
+  for (uint32_t s = 0; s < row->scalars && s < sizeof scalars / sizeof *scalars; s++) add_real(call, scalars[s]);
   for (uint32_t i = 0; i < row->inputs; i++)
     if (!row->updates || i + 1 < row->inputs)
       call->arguments[add_vector(call, trial->type, trial->inputs[i], trial->count)].offset = i * layout.offset;

@@ -92,8 +92,10 @@ static void run_transpose(const struct target *target, enum gr_type type, uint64
   call.arguments[add_matrix(&call, type, x, rows, columns)].offset = offset;
   add_matrix(&call, type, out, columns, rows);
   run_call(target, &call);
-  for (uint64_t i = 0; i < count; i++)
-    expect_close(target, &call, i, real_at(type, out, i), (double)(i % rows * columns + i / rows), 0);
+  for (uint64_t i = 0; i < count; i++) {
+    uint64_t row = i / rows, column = i % rows;
+    expect_close(target, &call, i, real_at(type, out, i), (double)(column * columns + row), 0);
+  }
   free(x);
   free(out);
 }

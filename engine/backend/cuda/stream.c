@@ -33,7 +33,8 @@ static enum gr_status make_lane_events(struct gr_executable *executable, struct 
     GR_RETURN_IF_FAILED(make_event(executable, &lane->fences[0], cudaEventDisableTiming, error));
     GR_RETURN_IF_FAILED(make_event(executable, &lane->fences[1], cudaEventDisableTiming, error));
   }
-  uint32_t batch = AHEAD_MAX / 2 / executable->stream_count;
+  uint32_t batch = AHEAD_MAX / 2;
+  if (executable->stream_count > 1) batch /= executable->stream_count;
   executable->lane_batch = batch < BATCH_MIN ? BATCH_MIN : batch > BATCH_MAX ? BATCH_MAX : batch;
   return GR_OK;
 }

@@ -39,10 +39,10 @@ START_TEST(a_table_without_a_member_is_refused) {
   struct gr_error error = {0};
   ck_assert_int_eq(gr_backend_verify(&table, &error), GR_OK);
   ck_assert_int_eq(error.status, GR_OK);
-#define WITHOUT(member)                                                         \
-  do {                                                                          \
-    table = full_table();                                                       \
-    table.member = NULL;                                                        \
+#define WITHOUT(member)                                                        \
+  do {                                                                         \
+    table = full_table();                                                      \
+    table.member = NULL;                                                       \
     expect_missing(&table, "the backend full lacks the member '" #member "'"); \
   } while (0)
   WITHOUT(probe);

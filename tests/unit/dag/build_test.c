@@ -169,7 +169,7 @@ START_TEST(cycles_are_those_of_brute_force) {
   for (uint64_t seed = 0; seed < 6000; seed++) {
     uint64_t state = seed;
     uint32_t count = 1 + graph_random_below(&state, 10), edge_count = graph_random_below(&state, 2 * count);
-    uint32_t edges[64], from, first, next;
+    uint32_t edges[64] = {0}, from, first, next;
     int at = 0;
     struct closure direct = {0}, closed;
     struct gr_dag *dag = NULL;

@@ -130,7 +130,7 @@ START_TEST(cut_and_changed_headers) {
     ck_assert_msg(!parse(text), "%s", text);
   }
   for (size_t at = 0; at < sizeof good - 1; at++) {
-    strcpy(text, good);
+    memcpy(text, good, sizeof good);
     text[at] = '#';
     bool is_blank = good[at] == ' ';
     ck_assert_msg(!parse(text), "%s (%d)", text, is_blank);

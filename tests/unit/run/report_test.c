@@ -6,8 +6,9 @@
 static struct gr_report report;
 
 static char *own(const char *text) {
-  char *copy = gr_memory_allocate(&world.memory, strlen(text) + 1);
-  strcpy(copy, text);
+  size_t size = strlen(text) + 1;
+  char *copy = gr_memory_allocate(&world.memory, size);
+  memcpy(copy, text, size);
   return copy;
 }
 

@@ -62,7 +62,7 @@ START_TEST(every_pattern_policy_and_cap) {
       for (int c = 0; c < 3; c++) {
         struct graph_spec spec = {
             .pattern = (enum graph_pattern)pattern, .width = 6, .steps = 5, .seed = 7, .cell_elements = 3};
-        one_pattern(&spec, policies[p], caps[c], (uint64_t)(pattern * 9 + p * 3 + c + 1));
+        one_pattern(&spec, policies[p], caps[c], (uint64_t)pattern * 9 + (uint64_t)p * 3 + (uint64_t)c + 1);
       }
     }
   }

@@ -35,7 +35,7 @@ START_TEST(copies_between_all_places) {
             "x=%s@%s y=%s@%s a:w:x a>b b:w:y b>c c:r:x%s c:w:y%s c>d d:r:y%s d:w:x%s d>e e:u:k e:r:k2 e>f f:r:k f:w:k2",
             slices[s][0], places[from], slices[s][0], places[to], slices[s][1], slices[s][2], slices[s][2],
             slices[s][1]);
-        check_text(text, (uint64_t)(1 + from * 5 + to));
+        check_text(text, 1 + (uint64_t)from * 5 + (uint64_t)to);
       }
     }
   }
