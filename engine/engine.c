@@ -70,8 +70,12 @@ enum gr_status gr_graph_ensure_checked(struct gr_graph *graph, struct gr_error *
     gr_graph_forget_check(graph);
     enum gr_status status = parse_and_check(graph);
     graph->report.check_ns = gr_clock_now_ns() - start_ns;
-    if (status != GR_OK) return gr_graph_diagnosed(graph, status, error);
+    if (status != GR_OK) {
+      gr_graph_drop_pipeline(graph); /* nobody finds half of one */
+      return gr_graph_diagnosed(graph, status, error);
+    }
     graph->is_checked = true;
+    graph->checked = gr_diagnostics_remember(&graph->diagnostics);
   }
   return GR_OK;
 }
@@ -88,6 +92,7 @@ enum gr_status gr_graph_check_files(struct gr_graph *graph, enum gr_unreadable u
   struct gr_error cause = {0};
   enum gr_status status = gr_graph_ensure_checked(graph, &cause);
   if (status == GR_OK) {
+    gr_diagnostics_go_back(&graph->diagnostics, graph->checked); /* files are looked at anew */
     status = gr_run_check_files(&graph->engine->memory, graph->pipeline, unreadable, &graph->diagnostics);
     status = gr_graph_diagnosed(graph, status, &cause);
   }

@@ -38,6 +38,7 @@ struct gr_graph {
   /* What was made of it, left to right; each is null until its stage has passed. */
   struct gr_diagnostics diagnostics;
   bool is_checked;
+  struct gr_diagnostics_point checked; /* before the files were looked at */
   struct gr_pipeline *pipeline;
   struct gr_dag *dag;
   struct gr_plan *plan;
@@ -61,13 +62,16 @@ __attribute__((format(printf, 3, 4))) void gr_engine_log(struct gr_engine *engin
 /* The backend of that name, or the reason why there is none. */
 enum gr_status gr_engine_find_backend(const char *name, const struct gr_backend **found, struct gr_error *error);
 
-/* One call at a time: a second one gets GR_ERR_BUSY. `leave` returns `status`. */
-enum gr_status gr_graph_enter(struct gr_graph *graph, struct gr_error *error);
-enum gr_status gr_graph_leave(struct gr_graph *graph, enum gr_status status);
+/* One call at a time: a second one gets GR_ERR_BUSY. `leave` returns `status`. Also for calls that only look: a graph
+ * is never constant to the one who holds it. */
+enum gr_status gr_graph_enter(const struct gr_graph *graph, struct gr_error *error);
+enum gr_status gr_graph_leave(const struct gr_graph *graph, enum gr_status status);
 
-/* Take back what build made (with plan and report); what check made besides. */
+/* Take back what build made (with plan and report); what check made besides, and its diagnostics. */
 void gr_graph_forget_build(struct gr_graph *graph);
 void gr_graph_forget_check(struct gr_graph *graph);
+/* What a check made, but for its diagnostics; nothing is built of it. */
+void gr_graph_drop_pipeline(struct gr_graph *graph);
 
 /* The walk's stages, for calls that have entered. Each makes what is missing and keeps it. */
 enum gr_status gr_graph_ensure_checked(struct gr_graph *graph, struct gr_error *error);

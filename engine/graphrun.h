@@ -145,7 +145,7 @@ GR_MUST_USE enum gr_status gr_graph_check_files(struct gr_graph *graph, enum gr_
  * all counted. GR_ERR_IO when `write` stops. */
 enum gr_status gr_graph_diagnostics(struct gr_graph *graph, gr_write_function write, void *context, bool color,
                                     struct gr_error *error);
-/* Counts of the last check. Null pointers are allowed. */
+/* Counts of the last check; not while another call on the graph goes on. Null pointers are allowed. */
 void gr_graph_problems(const struct gr_graph *graph, uint64_t *errors, uint64_t *warnings);
 
 enum gr_show {
@@ -187,7 +187,8 @@ struct gr_buffer_info {
   uint64_t element_count;
   uint64_t size_bytes;
 };
-/* Buffers in file order, once checked. GR_ERR_ARGUMENT: no such index or name. */
+/* Buffers in file order, once checked. GR_ERR_ARGUMENT: no such index or name. The count: not while another call on the
+ * graph goes on. */
 uint32_t gr_graph_buffer_count(const struct gr_graph *graph);
 enum gr_status gr_graph_buffer(const struct gr_graph *graph, uint32_t index, struct gr_buffer_info *info,
                                struct gr_error *error);

@@ -137,16 +137,18 @@ enum gr_status gr_device_describe(const struct gr_engine *engine, const char *ba
 
 /* ---- one call at a time ---- */
 
-enum gr_status gr_graph_enter(struct gr_graph *graph, struct gr_error *error) {
+static atomic_flag *flag_of(const struct gr_graph *graph) { return (atomic_flag *)(uintptr_t)&graph->busy; }
+
+enum gr_status gr_graph_enter(const struct gr_graph *graph, struct gr_error *error) {
   if (!graph) return gr_engine_null_argument(error, "graph");
-  if (atomic_flag_test_and_set_explicit(&graph->busy, memory_order_acquire)) {
+  if (atomic_flag_test_and_set_explicit(flag_of(graph), memory_order_acquire)) {
     return gr_error_set(error, GR_ERR_BUSY, "another call on this graph has not returned yet");
   }
   return GR_OK;
 }
 
-enum gr_status gr_graph_leave(struct gr_graph *graph, enum gr_status status) {
-  atomic_flag_clear_explicit(&graph->busy, memory_order_release);
+enum gr_status gr_graph_leave(const struct gr_graph *graph, enum gr_status status) {
+  atomic_flag_clear_explicit(flag_of(graph), memory_order_release);
   return status;
 }
 
@@ -168,8 +170,7 @@ void gr_graph_forget_build(struct gr_graph *graph) {
   graph->plan = NULL;
 }
 
-void gr_graph_forget_check(struct gr_graph *graph) {
-  gr_graph_forget_build(graph);
+void gr_graph_drop_pipeline(struct gr_graph *graph) {
   gr_memory_release(&graph->engine->memory, graph->buffers_by_name);
   gr_memory_release(&graph->engine->memory, graph->nodes_by_name);
   graph->buffers_by_name = NULL;
@@ -179,6 +180,11 @@ void gr_graph_forget_check(struct gr_graph *graph) {
   graph->dag = NULL;
   graph->pipeline = NULL;
   graph->is_checked = false;
+}
+
+void gr_graph_forget_check(struct gr_graph *graph) {
+  gr_graph_forget_build(graph);
+  gr_graph_drop_pipeline(graph);
   gr_diagnostics_clear(&graph->diagnostics);
 }
 
@@ -223,9 +229,10 @@ static char *copy_folder(struct gr_memory *memory, const char *folder) {
   return copy;
 }
 
-/* Takes over `source` in any case. */
+/* Takes over `folder` (null: there was no memory for it) and `source` in any case. */
 static enum gr_status create_graph(struct gr_engine *engine, const char *name, char *folder,
-                                   struct gr_file_bytes source, struct gr_graph **graph, struct gr_error *error) {
+                                   struct gr_file_bytes source, uint64_t start_ns, struct gr_graph **graph,
+                                   struct gr_error *error) {
   struct gr_memory *memory = &engine->memory;
   struct gr_graph *made = gr_memory_allocate_zeroed(memory, 1, sizeof *made);
   if (!made) {
@@ -246,6 +253,7 @@ static enum gr_status create_graph(struct gr_engine *engine, const char *name, c
     return gr_engine_no_memory(error);
   }
   made->diagnostics.source = (struct gr_view){source.bytes, source.length};
+  made->load_ns = gr_clock_now_ns() - start_ns;
   *graph = made;
   return GR_OK;
 }
@@ -259,9 +267,7 @@ enum gr_status gr_graph_load_file(struct gr_engine *engine, const char *path, st
   struct gr_file_bytes source;
   GR_RETURN_IF_FAILED(gr_file_read(&engine->memory, path, NULL, &source, error));
   char *folder = copy_string(&engine->memory, path, folder_length(path));
-  GR_RETURN_IF_FAILED(create_graph(engine, path, folder, source, graph, error));
-  (*graph)->load_ns = gr_clock_now_ns() - start_ns;
-  return GR_OK;
+  return create_graph(engine, path, folder, source, start_ns, graph, error);
 }
 
 struct stream_reader {
@@ -284,10 +290,11 @@ enum gr_status gr_graph_load_stream(struct gr_engine *engine, gr_read_function r
   if (!read) return gr_engine_null_argument(error, "read");
   if (!graph) return gr_engine_null_argument(error, "graph");
   if (!name) name = "<stream>";
+  uint64_t start_ns = gr_clock_now_ns();
   struct stream_reader reader = {read, context};
   struct gr_file_bytes source = {0};
   GR_RETURN_IF_FAILED(gr_file_read_stream(&engine->memory, name, read_piece, &reader, 0, &source, error));
-  return create_graph(engine, name, copy_folder(&engine->memory, folder), source, graph, error);
+  return create_graph(engine, name, copy_folder(&engine->memory, folder), source, start_ns, graph, error);
 }
 
 enum gr_status gr_graph_load_memory(struct gr_engine *engine, const char *bytes, size_t length, const char *name,
@@ -296,10 +303,12 @@ enum gr_status gr_graph_load_memory(struct gr_engine *engine, const char *bytes,
   if (!bytes && length > 0) return gr_engine_null_argument(error, "bytes");
   if (!graph) return gr_engine_null_argument(error, "graph");
   if (length > SIZE_MAX - 1) return gr_error_set(error, GR_ERR_ARGUMENT, "length does not fit");
+  uint64_t start_ns = gr_clock_now_ns();
   char *copy = copy_string(&engine->memory, bytes ? bytes : "", length);
   if (!copy) return gr_engine_no_memory(error);
   struct gr_file_bytes source = {&engine->memory, copy, length};
-  return create_graph(engine, name ? name : "<memory>", copy_folder(&engine->memory, folder), source, graph, error);
+  return create_graph(engine, name ? name : "<memory>", copy_folder(&engine->memory, folder), source, start_ns, graph,
+                      error);
 }
 
 enum gr_status gr_graph_destroy(struct gr_graph *graph) {

@@ -104,10 +104,8 @@ static enum gr_status find_buffer(const struct gr_graph *graph, const char *name
   return gr_error_set(error, GR_ERR_ARGUMENT, "%s has no buffer \"%s\"", graph->name, name);
 }
 
-enum gr_status gr_graph_buffer(const struct gr_graph *graph, uint32_t index, struct gr_buffer_info *info,
-                               struct gr_error *error) {
-  if (!graph) return gr_engine_null_argument(error, "graph");
-  if (!info) return gr_engine_null_argument(error, "info");
+static enum gr_status describe_buffer(const struct gr_graph *graph, uint32_t index, struct gr_buffer_info *info,
+                                      struct gr_error *error) {
   if (index >= gr_graph_buffer_count(graph)) {
     return gr_error_set(error, GR_ERR_ARGUMENT, "buffer %u: %s has %u%s", index, graph->name,
                         gr_graph_buffer_count(graph), graph->pipeline ? "" : ", since it is not checked yet");
@@ -125,13 +123,22 @@ enum gr_status gr_graph_buffer(const struct gr_graph *graph, uint32_t index, str
   return GR_OK;
 }
 
+enum gr_status gr_graph_buffer(const struct gr_graph *graph, uint32_t index, struct gr_buffer_info *info,
+                               struct gr_error *error) {
+  if (!info) return gr_engine_null_argument(error, "info");
+  GR_RETURN_IF_FAILED(gr_graph_enter(graph, error));
+  return gr_graph_leave(graph, describe_buffer(graph, index, info, error));
+}
+
 enum gr_status gr_graph_buffer_named(const struct gr_graph *graph, const char *name, struct gr_buffer_info *info,
                                      struct gr_error *error) {
-  if (!graph) return gr_engine_null_argument(error, "graph");
   if (!name) return gr_engine_null_argument(error, "name");
+  if (!info) return gr_engine_null_argument(error, "info");
+  GR_RETURN_IF_FAILED(gr_graph_enter(graph, error));
   uint32_t index = UINT32_MAX;
-  GR_RETURN_IF_FAILED(find_buffer(graph, name, &index, error));
-  return gr_graph_buffer(graph, index, info, error);
+  enum gr_status status = find_buffer(graph, name, &index, error);
+  if (status == GR_OK) status = describe_buffer(graph, index, info, error);
+  return gr_graph_leave(graph, status);
 }
 
 enum gr_status gr_graph_refuse_if_unusable(const struct gr_graph *graph, struct gr_error *error) {
@@ -208,19 +215,22 @@ enum gr_status gr_graph_report(struct gr_graph *graph, enum gr_report_format for
   return gr_graph_leave(graph, write_text(&text, write, context, error));
 }
 
-enum gr_status gr_graph_node_state(const struct gr_graph *graph, const char *node, enum gr_node_state *state,
-                                   struct gr_error *error) {
-  if (!graph) return gr_engine_null_argument(error, "graph");
-  if (!node) return gr_engine_null_argument(error, "node");
-  if (!state) return gr_engine_null_argument(error, "state");
+static enum gr_status find_state(const struct gr_graph *graph, const char *node, enum gr_node_state *state,
+                                 struct gr_error *error) {
   if (!graph->report.states || !graph->plan) {
     return gr_error_set(error, GR_ERR_STATE, "%s has not run yet", graph->name);
   }
   uint32_t index =
       gr_names_find(graph->nodes_by_name, graph->pipeline->node_count, gr_name_of_node, graph->pipeline, node);
-  if (index != UINT32_MAX) {
-    *state = graph->report.states[graph->plan->step_of_node[index]];
-    return GR_OK;
-  }
-  return gr_error_set(error, GR_ERR_ARGUMENT, "%s has no node \"%s\"", graph->name, node);
+  if (index == UINT32_MAX) return gr_error_set(error, GR_ERR_ARGUMENT, "%s has no node \"%s\"", graph->name, node);
+  *state = graph->report.states[graph->plan->step_of_node[index]];
+  return GR_OK;
+}
+
+enum gr_status gr_graph_node_state(const struct gr_graph *graph, const char *node, enum gr_node_state *state,
+                                   struct gr_error *error) {
+  if (!node) return gr_engine_null_argument(error, "node");
+  if (!state) return gr_engine_null_argument(error, "state");
+  GR_RETURN_IF_FAILED(gr_graph_enter(graph, error));
+  return gr_graph_leave(graph, find_state(graph, node, state, error));
 }

@@ -16,14 +16,21 @@ bool gr_diagnostics_init(struct gr_diagnostics *diagnostics, struct gr_memory *m
   return true;
 }
 
-void gr_diagnostics_clear(struct gr_diagnostics *diagnostics) {
-  for (uint32_t i = 0; i < diagnostics->kept_count; i++) {
-    gr_memory_release(diagnostics->memory, diagnostics->kept[i].message);
+struct gr_diagnostics_point gr_diagnostics_remember(const struct gr_diagnostics *diagnostics) {
+  return (struct gr_diagnostics_point){diagnostics->kept_count, diagnostics->error_count, diagnostics->warning_count};
+}
+
+void gr_diagnostics_go_back(struct gr_diagnostics *diagnostics, struct gr_diagnostics_point point) {
+  while (diagnostics->kept_count > point.kept_count) {
+    gr_memory_release(diagnostics->memory, diagnostics->kept[--diagnostics->kept_count].message);
   }
-  diagnostics->kept_count = 0;
-  diagnostics->error_count = 0;
-  diagnostics->warning_count = 0;
+  diagnostics->error_count = point.error_count;
+  diagnostics->warning_count = point.warning_count;
   diagnostics->out_of_memory = false;
+}
+
+void gr_diagnostics_clear(struct gr_diagnostics *diagnostics) {
+  gr_diagnostics_go_back(diagnostics, (struct gr_diagnostics_point){0});
 }
 
 void gr_diagnostics_release(struct gr_diagnostics *diagnostics) {

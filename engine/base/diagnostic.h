@@ -44,6 +44,15 @@ void gr_diagnostics_release(struct gr_diagnostics *diagnostics);
 /* Forgets all entries, keeps the file. */
 void gr_diagnostics_clear(struct gr_diagnostics *diagnostics);
 
+/* How far it had come: what a later pass added can be taken back, so that the pass may be done again. */
+struct gr_diagnostics_point {
+  uint32_t kept_count;
+  uint64_t error_count, warning_count;
+};
+struct gr_diagnostics_point gr_diagnostics_remember(const struct gr_diagnostics *diagnostics);
+/* To a point of these very diagnostics, not cleared since. */
+void gr_diagnostics_go_back(struct gr_diagnostics *diagnostics, struct gr_diagnostics_point point);
+
 __attribute__((format(printf, 3, 4))) void gr_diagnostics_error(struct gr_diagnostics *diagnostics, struct gr_mark mark,
                                                                 const char *format, ...);
 __attribute__((format(printf, 3, 4))) void gr_diagnostics_warning(struct gr_diagnostics *diagnostics,

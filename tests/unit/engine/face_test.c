@@ -2,6 +2,7 @@
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "tests/unit/engine/support.h"
 
@@ -118,7 +119,7 @@ START_TEST(test_buffers_are_described_and_written) {
 }
 END_TEST
 
-static enum gr_status status_in_callback[3];
+static enum gr_status status_in_callback[6];
 static struct gr_graph *graph_of_callback;
 
 static bool use_graph_while_it_runs(void *context) {
@@ -126,6 +127,11 @@ static bool use_graph_while_it_runs(void *context) {
   status_in_callback[0] = gr_graph_destroy(graph_of_callback);
   status_in_callback[1] = gr_graph_run(graph_of_callback, NULL, NULL);
   status_in_callback[2] = gr_graph_check(graph_of_callback, NULL);
+  struct gr_buffer_info info;
+  enum gr_node_state state;
+  status_in_callback[3] = gr_graph_buffer(graph_of_callback, 0, &info, NULL);
+  status_in_callback[4] = gr_graph_buffer_named(graph_of_callback, "a", &info, NULL);
+  status_in_callback[5] = gr_graph_node_state(graph_of_callback, "a", &state, NULL);
   return false;
 }
 
@@ -134,7 +140,42 @@ START_TEST(test_calls_from_a_callback_are_busy) {
   graph_of_callback = graph;
   struct gr_run_options options = {.struct_size = sizeof options, .repeat = 5, .cancelled = use_graph_while_it_runs};
   ck_assert_int_eq(gr_graph_run(graph, &options, &error), GR_OK);
-  for (int i = 0; i < 3; i++) ck_assert_int_eq(status_in_callback[i], GR_ERR_BUSY);
+  for (int i = 0; i < 6; i++) ck_assert_int_eq(status_in_callback[i], GR_ERR_BUSY);
+}
+END_TEST
+
+/* Files come and go: each look at them counts for itself, and what is wrong with them does not stay. */
+START_TEST(test_files_are_checked_anew) {
+  char path[512], text[1024];
+  snprintf(path, sizeof path, "%s/face_test_%d.bin", getenv("TEST_TMPDIR") ? getenv("TEST_TMPDIR") : "/tmp",
+           (int)getpid());
+  snprintf(text, sizeof text,
+           "graphrun: 1\nbuffers: {x: {type: u8, shape: 4, place: host, load: %s}}\n"
+           "nodes: [{id: fill, fill: {buffer: x, value: 7}}]\n",
+           path);
+  struct gr_graph *loading = load(engine, text);
+  uint64_t errors = 0, warnings = 0, first_warnings = 0;
+  for (int round = 0; round < 3; round++) {
+    ck_assert_int_eq(gr_graph_check_files(loading, GR_UNREADABLE_WARNING, &error), GR_OK);
+    gr_graph_problems(loading, &errors, &warnings);
+    if (round == 0) first_warnings = warnings;
+    ck_assert_uint_eq(errors, 0);
+    ck_assert_uint_ge(warnings, 1);
+    ck_assert_uint_eq(warnings, first_warnings);
+    ck_assert_int_eq(gr_graph_check_files(loading, GR_UNREADABLE_ERROR, &error), GR_ERR_IO);
+    gr_graph_problems(loading, &errors, NULL);
+    ck_assert_uint_eq(errors, 1);
+  }
+  FILE *file = fopen(path, "w");
+  ck_assert_ptr_nonnull(file);
+  fputs("1234", file);
+  fclose(file);
+  ck_assert_int_eq(gr_graph_check_files(loading, GR_UNREADABLE_ERROR, &error), GR_OK);
+  gr_graph_problems(loading, &errors, &warnings);
+  ck_assert_uint_eq(errors, 0);
+  ck_assert_uint_eq(warnings, first_warnings - 1);
+  unlink(path);
+  gr_graph_destroy(loading);
 }
 END_TEST
 
@@ -272,6 +313,7 @@ int main(void) {
   tcase_add_test(cases, test_states);
   tcase_add_test(cases, test_buffers_are_described_and_written);
   tcase_add_test(cases, test_calls_from_a_callback_are_busy);
+  tcase_add_test(cases, test_files_are_checked_anew);
   tcase_add_test(cases, test_cancelled_run);
   tcase_add_test(cases, test_options_of_other_versions);
   tcase_add_test(cases, test_threads_have_their_own_errors);
