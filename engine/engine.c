@@ -57,11 +57,14 @@ static enum gr_status parse_and_check(struct gr_graph *graph) {
   return graph->buffers_by_name && graph->nodes_by_name ? GR_OK : GR_ERR_NO_MEMORY;
 }
 
-/* Turns the diagnostics, or a failure that left none, into an error. */
+/* Turns the diagnostics, or a failure that left none, into an error. What was said before memory ran out is not all. */
 enum gr_status gr_graph_diagnosed(struct gr_graph *graph, enum gr_status status, struct gr_error *error) {
   if (status == GR_OK) return GR_OK;
-  if (gr_diagnostics_to_error(&graph->diagnostics, error) != GR_OK) return status;
-  return gr_error_set(error, status, "%s", gr_status_text(status));
+  if (status == GR_ERR_NO_MEMORY || gr_diagnostics_to_error(&graph->diagnostics, error) == GR_OK) {
+    return gr_error_set(error, status, "%s", gr_status_text(status));
+  }
+  if (error) error->status = status; /* of all errors, not of the first */
+  return status;
 }
 
 enum gr_status gr_graph_ensure_checked(struct gr_graph *graph, struct gr_error *error) {

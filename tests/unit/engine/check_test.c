@@ -46,7 +46,7 @@ static const struct {
      2, GR_ERR_INVALID},
     /* only what is not supported; then with a cycle */
     {"graphrun: 1\nkernels: {k: {}}\nnodes:\n  - {id: a, kernel: k, launch: {}}\n", 1, GR_ERR_NOT_SUPPORTED},
-    {"graphrun: 1\nkernels: {k: {}}\nnodes:\n  - {id: a, kernel: k, launch: {}, after: a}\n", 2, GR_ERR_NOT_SUPPORTED},
+    {"graphrun: 1\nkernels: {k: {}}\nnodes:\n  - {id: a, kernel: k, launch: {}, after: a}\n", 2, GR_ERR_INVALID},
     /* a document without nodes; one whose tree is not whole */
     {"graphrun: 1\n? [x]\n: y\n", 1, GR_ERR_INVALID},
     {"graphrun: 1\nname: a\nname: b\nnodes: [\n", 1, GR_ERR_INVALID},
