@@ -95,6 +95,27 @@ check 'status of a failed build' 1 $?
 check 'no output of a failed build' '' "$output"
 check 'reason of a failed build' 'ERROR: a BUILD file is broken' "$(cat "$TEST_TMPDIR/talk")"
 
+# --- setup where the distribution has another Bazel -----------------------------
+# A PATH of its own: nothing of this machine may count as installed.
+only=$TEST_TMPDIR/only
+mkdir -p "$only"
+for name in bash cat dirname env mktemp readlink rm sed; do ln -s "$(command -v "$name")" "$only/$name"; done
+ln -s "$TEST_TMPDIR/bin/apt-get" "$only/apt-get"
+printf '#!/bin/sh\necho 0\n' >"$only/id"
+printf '#!/bin/sh\ncat "%s"\n' "$TEST_TMPDIR/policy" >"$only/apt-cache"
+chmod +x "$only/id" "$only/apt-cache"
+for candidate in '3.5.1+ds-3ubuntu1 no' '(none) no' '4.2.3+ds-9 yes'; do
+  read -r version wanted <<<"$candidate"
+  printf 'bazel-bootstrap:\n  Installed: (none)\n  Candidate: %s\n' "$version" >"$TEST_TMPDIR/policy"
+  : >"$TEST_TMPDIR/apt"
+  PATH=$only "$dev" build >/dev/null 2>"$TEST_TMPDIR/talk"
+  check "status with Bazel $version" 1 $?
+  if grep -q '^install .*bazel-bootstrap' "$TEST_TMPDIR/apt"; then got=yes; else got=no; fi
+  check "installing Bazel $version" "$wanted" "$got"
+  if grep -q 'does not package Bazel 4' "$TEST_TMPDIR/talk"; then got=no; else got=yes; fi
+  check "words on Bazel $version" "$wanted" "$got"
+done
+
 # --- usage ----------------------------------------------------------------------
 "$dev" frobnicate >/dev/null 2>&1
 check 'status of an unknown command' 2 $?
