@@ -31,9 +31,9 @@ for case in */; do
   (
     cd "$case"
     status=0
-    arguments=()
-    [ ! -e arguments ] || read -ra arguments <arguments
-    timeout 10 "$program" check "${arguments[@]}" graph.yaml >"$scratch/stdout" 2>"$scratch/error" </dev/null || status=$?
+    options=()
+    [ ! -e arguments ] || read -ra options <arguments
+    timeout 10 "$program" check "${options[@]}" graph.yaml >"$scratch/stdout" 2>"$scratch/error" </dev/null || status=$?
     if [ -s "$scratch/error" ] || [ "$status" != 0 ]; then echo "exit $status" >>"$scratch/error"; fi
     : >"$scratch/plan"
     [ "$status" != 0 ] || timeout 10 "$program" plan graph.yaml >"$scratch/plan" 2>/dev/null </dev/null || true
