@@ -13,30 +13,36 @@
 
 enum {
   STREAM_FIRST_BYTES = 64 << 10,
+  SHOWN_BYTES_MAX = 600,    /* of a path; a message has room for 1,024 */
   CALL_BYTES_MAX = 1 << 30, /* Linux moves at most 2 GiB a call anyhow */
   NAME_TRIES_MAX = 1000,
   HELD_MAX = 16,  /* complete files without a name; each holds a descriptor */
   LINKS_MAX = 40, /* as many as Linux follows */
 };
 
-/* "cannot read "/full/path": No such file or directory". The working folder is put before a relative path, as it is
- * what such a message is most often about. */
-static enum gr_status fail(struct gr_error *error, const char *action, const char *path, const char *reason) {
+/* The working folder is put before a relative path, as it is what such a message is most often about. */
+enum gr_status gr_file_refuse(struct gr_error *error, const char *action, const char *path, const char *reason) {
   char folder[PATH_MAX];
-  bool relative = path[0] != '/' && getcwd(folder, sizeof folder);
-  return gr_error_set(error, GR_ERR_IO, "cannot %s \"%s%s%s\": %s", action, relative ? folder : "", relative ? "/" : "",
-                      path, reason);
+  bool is_relative = path[0] != '/' && getcwd(folder, sizeof folder);
+  size_t length = strlen(path);
+  if (length > SHOWN_BYTES_MAX) {
+    const char *end = path + length - SHOWN_BYTES_MAX;
+    while (((unsigned char)*end & 0xC0) == 0x80) end++; /* not in the middle of a character */
+    return gr_error_set(error, GR_ERR_IO, "cannot %s \"…%s\": %s", action, end, reason);
+  }
+  return gr_error_set(error, GR_ERR_IO, "cannot %s \"%s%s%s\": %s", action, is_relative ? folder : "",
+                      is_relative ? "/" : "", path, reason);
 }
 
-static enum gr_status fail_by_number(struct gr_error *error, const char *action, const char *path, int number) {
+enum gr_status gr_file_refuse_by_number(struct gr_error *error, const char *action, const char *path, int number) {
   char reason[256];
-  return fail(error, action, path, strerror_r(number, reason, sizeof reason));
+  return gr_file_refuse(error, action, path, strerror_r(number, reason, sizeof reason));
 }
 
 static enum gr_status fail_by_limit(struct gr_error *error, const char *path, uint64_t limit_bytes) {
   char reason[64];
   snprintf(reason, sizeof reason, "it is larger than the limit of %" PRIu64 " bytes", limit_bytes);
-  return fail(error, "read", path, reason);
+  return gr_file_refuse(error, "read", path, reason);
 }
 
 static enum gr_status fail_by_memory(struct gr_error *error, const char *action, const char *path) {
@@ -69,7 +75,7 @@ static enum gr_status read_all(struct gr_memory *memory, const char *name, gr_fi
     int64_t count = full ? read_one(read, context, &extra) : read(context, bytes + length, room);
     if (count == 0) break;
     if (count < 0 || (uint64_t)count > room) {
-      status = fail_by_number(error, "read", name, count < 0 ? errno : EIO);
+      status = gr_file_refuse_by_number(error, "read", name, count < 0 ? errno : EIO);
       goto fail;
     }
     if (limit_bytes > 0 && length + (uint64_t)count > limit_bytes) {
@@ -137,17 +143,17 @@ enum gr_status gr_file_read(struct gr_memory *memory, const char *path, const st
   static const struct gr_file_rules no_rules = {0, false};
   if (!rules) rules = &no_rules;
   int descriptor = open_to_read(path, rules->regular_only);
-  if (descriptor < 0) return fail_by_number(error, "read", path, errno);
+  if (descriptor < 0) return gr_file_refuse_by_number(error, "read", path, errno);
 
   enum gr_status status;
   struct stat stat;
   size_t expected = STREAM_FIRST_BYTES;
   if (fstat(descriptor, &stat) != 0) {
-    status = fail_by_number(error, "read", path, errno);
+    status = gr_file_refuse_by_number(error, "read", path, errno);
     goto done;
   }
   if (S_ISDIR(stat.st_mode) || (rules->regular_only && !S_ISREG(stat.st_mode))) {
-    status = fail(error, "read", path, kind_text(stat.st_mode));
+    status = gr_file_refuse(error, "read", path, kind_text(stat.st_mode));
     goto done;
   }
   if (S_ISREG(stat.st_mode)) {
@@ -259,21 +265,21 @@ static enum gr_status open_directly(struct gr_file_writer *writer, struct gr_err
   do {
     writer->descriptor = open(writer->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
   } while (writer->descriptor < 0 && errno == EINTR);
-  return writer->descriptor < 0 ? fail_by_number(error, "write", writer->path, errno) : GR_OK;
+  return writer->descriptor < 0 ? gr_file_refuse_by_number(error, "write", writer->path, errno) : GR_OK;
 }
 
 /* `existing` is the target's state, or null where there is no target yet. */
 static enum gr_status open_temporary(struct gr_file_writer *writer, const struct stat *existing,
                                      struct gr_error *error) {
   /* Replacing needs only a writable folder; a file that may not be written is still not ours to replace. */
-  if (existing && access(writer->path, W_OK) != 0) return fail_by_number(error, "write", writer->path, errno);
+  if (existing && access(writer->path, W_OK) != 0) return gr_file_refuse_by_number(error, "write", writer->path, errno);
   writer->temporary = gr_memory_allocate(writer->memory, strlen(writer->path) + NAME_ROOM_BYTES);
   if (!writer->temporary) return fail_by_memory(error, "writing", writer->path);
   writer->descriptor = open_unnamed(writer);
   writer->is_unnamed = writer->descriptor >= 0;
   if (!writer->is_unnamed) writer->descriptor = try_names(writer, make_named);
   if (writer->descriptor < 0) {
-    enum gr_status status = fail_by_number(error, "write", writer->path, errno);
+    enum gr_status status = gr_file_refuse_by_number(error, "write", writer->path, errno);
     gr_memory_release(writer->memory, writer->temporary);
     return status;
   }
@@ -291,10 +297,10 @@ enum gr_status gr_file_writer_open(struct gr_file_writer *writer, struct gr_memo
   enum gr_status status;
   struct stat existing;
   if (stat(opened.path, &existing) != 0) {
-    status =
-        errno == ENOENT ? open_temporary(&opened, NULL, error) : fail_by_number(error, "write", opened.path, errno);
+    status = errno == ENOENT ? open_temporary(&opened, NULL, error)
+                             : gr_file_refuse_by_number(error, "write", opened.path, errno);
   } else if (S_ISDIR(existing.st_mode)) {
-    status = fail(error, "write", opened.path, kind_text(existing.st_mode));
+    status = gr_file_refuse(error, "write", opened.path, kind_text(existing.st_mode));
   } else if (S_ISREG(existing.st_mode)) {
     status = open_temporary(&opened, &existing, error);
   } else {
@@ -314,7 +320,7 @@ enum gr_status gr_file_writer_write(struct gr_file_writer *writer, const void *b
   while (length > 0) {
     ssize_t count = write(writer->descriptor, at, length < CALL_BYTES_MAX ? length : CALL_BYTES_MAX);
     if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return fail_by_number(error, "write", writer->path, count < 0 ? errno : EIO);
+    if (count <= 0) return gr_file_refuse_by_number(error, "write", writer->path, count < 0 ? errno : EIO);
     at += count;
     length -= (size_t)count;
   }
@@ -344,7 +350,7 @@ static void sync_folder(const char *path) {
 }
 
 static enum gr_status fail_and_end(struct gr_file_writer *writer, int number, struct gr_error *error) {
-  enum gr_status status = fail_by_number(error, "write", writer->path, number);
+  enum gr_status status = gr_file_refuse_by_number(error, "write", writer->path, number);
   gr_file_writer_abort(writer);
   return status;
 }

@@ -10,6 +10,12 @@
 #include "engine/base/memory.h"
 #include "engine/base/status.h"
 
+/* 'cannot ACTION "FULL PATH": REASON' as GR_ERR_IO. The working folder stands before a relative path; of a very long
+ * one the end is shown, so that the reason is, too. */
+enum gr_status gr_file_refuse(struct gr_error *error, const char *action, const char *path, const char *reason);
+/* The same with the system's reason. */
+enum gr_status gr_file_refuse_by_number(struct gr_error *error, const char *action, const char *path, int number);
+
 /* A file's content, owned; followed by a NUL that `length` does not count. */
 struct gr_file_bytes {
   struct gr_memory *memory;

@@ -21,18 +21,6 @@ static bool ends_in(const char *path, const char *ending) {
 bool gr_data_is_npy(const char *path) { return ends_in(path, ".npy"); }
 bool gr_data_is_raw(const char *path) { return ends_in(path, ".bin"); }
 
-enum gr_status gr_data_refuse(struct gr_error *error, const char *action, const char *path, const char *reason) {
-  char folder[PATH_MAX];
-  bool is_relative = path[0] != '/' && getcwd(folder, sizeof folder);
-  return gr_error_set(error, GR_ERR_IO, "cannot %s \"%s%s%s\": %s", action, is_relative ? folder : "",
-                      is_relative ? "/" : "", path, reason);
-}
-
-static enum gr_status refuse_by_number(struct gr_error *error, const char *action, const char *path, int number) {
-  char reason[256];
-  return gr_data_refuse(error, action, path, strerror_r(number, reason, sizeof reason));
-}
-
 enum gr_status gr_data_locate(const struct gr_pipeline *pipeline, const struct gr_buffer *buffer, struct gr_mark mark,
                               enum gr_status status, struct gr_error *error) {
   gr_error_place(error, pipeline->file, mark.line, mark.column);
@@ -47,8 +35,8 @@ static enum gr_status read_at(const struct gr_data_file *file, uint64_t offset, 
   while (size > 0) {
     ssize_t count = pread(file->descriptor, at, size < CALL_BYTES_MAX ? (size_t)size : CALL_BYTES_MAX, (off_t)offset);
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return refuse_by_number(error, "read", file->path, errno);
-    if (count == 0) return gr_data_refuse(error, "read", file->path, "it became shorter while it was read");
+    if (count < 0) return gr_file_refuse_by_number(error, "read", file->path, errno);
+    if (count == 0) return gr_file_refuse(error, "read", file->path, "it became shorter while it was read");
     at += count;
     offset += (uint64_t)count;
     size -= (uint64_t)count;
@@ -62,10 +50,10 @@ static enum gr_status open_file(struct gr_data_file *file, uint64_t *size_bytes,
   do {
     file->descriptor = open(file->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
   } while (file->descriptor < 0 && errno == EINTR);
-  if (file->descriptor < 0) return refuse_by_number(error, "read", file->path, errno);
-  if (fstat(file->descriptor, &stat) != 0) return refuse_by_number(error, "read", file->path, errno);
-  if (S_ISDIR(stat.st_mode)) return gr_data_refuse(error, "read", file->path, "it is a directory");
-  if (!S_ISREG(stat.st_mode)) return gr_data_refuse(error, "read", file->path, "it is not a regular file");
+  if (file->descriptor < 0) return gr_file_refuse_by_number(error, "read", file->path, errno);
+  if (fstat(file->descriptor, &stat) != 0) return gr_file_refuse_by_number(error, "read", file->path, errno);
+  if (S_ISDIR(stat.st_mode)) return gr_file_refuse(error, "read", file->path, "it is a directory");
+  if (!S_ISREG(stat.st_mode)) return gr_file_refuse(error, "read", file->path, "it is not a regular file");
   *size_bytes = (uint64_t)stat.st_size;
   return GR_OK;
 }
@@ -236,8 +224,16 @@ static enum gr_status check_folder(char *path, struct gr_error *error) {
   int result = stat(path, &stat_of_folder), number = errno;
   bool is_folder = result == 0 && S_ISDIR(stat_of_folder.st_mode);
   slash[1] = behind;
-  if (result != 0) return refuse_by_number(error, "write", path, number);
-  return is_folder ? GR_OK : gr_data_refuse(error, "write", path, "its folder is no folder");
+  if (result != 0) return gr_file_refuse_by_number(error, "write", path, number);
+  return is_folder ? GR_OK : gr_file_refuse(error, "write", path, "its folder is no folder");
+}
+
+/* What there is already is a file that may be written. */
+static enum gr_status check_target(const char *path, struct gr_error *error) {
+  struct stat stat_of_target;
+  if (stat(path, &stat_of_target) != 0) return GR_OK;
+  if (S_ISDIR(stat_of_target.st_mode)) return gr_file_refuse(error, "write", path, "it is a directory");
+  return access(path, W_OK) == 0 ? GR_OK : gr_file_refuse_by_number(error, "write", path, errno);
 }
 
 enum gr_status gr_data_check_save(struct gr_memory *memory, const struct gr_pipeline *pipeline,
@@ -248,6 +244,7 @@ enum gr_status gr_data_check_save(struct gr_memory *memory, const struct gr_pipe
   else if (!gr_data_is_npy(path) && !gr_data_is_raw(path))
     status = gr_error_set(error, GR_ERR_INVALID, "\"%s\": the names of data files end in .npy or .bin", path);
   else status = check_folder(path, error);
+  if (status == GR_OK) status = check_target(path, error);
   gr_memory_release(memory, path);
   return status == GR_OK ? GR_OK : gr_data_locate(pipeline, buffer, buffer->save_mark, status, error);
 }

@@ -133,14 +133,33 @@ static enum gr_status open_writer(struct gr_run *run, const struct gr_buffer *bu
   return status;
 }
 
-/* One complete file under a temporary name. */
-static enum gr_status prepare(struct gr_run *run, uint32_t index, struct gr_file_writer *writer) {
-  const struct gr_buffer *buffer = &run->pipeline->buffers[index];
-  enum gr_status status = open_writer(run, buffer, writer);
-  if (status == GR_OK) status = write_buffer(run, index, writer);
-  if (status == GR_OK) status = gr_file_writer_complete(writer, false, run->error);
-  if (status != GR_ERR_IO) return status;
-  return gr_data_locate(run->pipeline, buffer, buffer->save_mark, status, run->error);
+/* One complete file that has not taken its name yet. */
+static enum gr_status prepare(struct gr_run *run, const struct gr_buffer *buffer, struct gr_file_writer *writer) {
+  uint32_t index = (uint32_t)(buffer - run->pipeline->buffers);
+  GR_RETURN_IF_FAILED(open_writer(run, buffer, writer));
+  GR_RETURN_IF_FAILED(write_buffer(run, index, writer));
+  return gr_file_writer_complete(writer, false, run->error);
+}
+
+static enum gr_status commit(struct gr_run *run, const struct gr_buffer *buffer, struct gr_file_writer *writer) {
+  (void)buffer;
+  GR_RETURN_IF_FAILED(gr_file_writer_commit(writer, false, run->error));
+  run->report->saved_count++;
+  return GR_OK;
+}
+
+/* Does something for every save, in the order of the buffers, until it fails once. */
+static enum gr_status for_each_save(struct gr_run *run, struct gr_file_writer *writers,
+                                    enum gr_status (*act)(struct gr_run *run, const struct gr_buffer *buffer,
+                                                          struct gr_file_writer *writer)) {
+  for (uint32_t i = 0; i < run->pipeline->buffer_count; i++) {
+    const struct gr_buffer *buffer = &run->pipeline->buffers[i];
+    if (!buffer->save) continue;
+    enum gr_status status = act(run, buffer, writers++);
+    if (status == GR_ERR_IO) return gr_data_locate(run->pipeline, buffer, buffer->save_mark, status, run->error);
+    if (status != GR_OK) return status;
+  }
+  return GR_OK;
 }
 
 static uint32_t count_saves(const struct gr_pipeline *pipeline) {
@@ -150,19 +169,13 @@ static uint32_t count_saves(const struct gr_pipeline *pipeline) {
 }
 
 enum gr_status gr_run_save(struct gr_run *run) {
-  uint32_t count = count_saves(run->pipeline), prepared = 0;
-  enum gr_status status = GR_OK;
+  uint32_t count = count_saves(run->pipeline);
   if (count == 0) return GR_OK;
   struct gr_file_writer *writers = gr_memory_allocate_zeroed(run->memory, count, sizeof *writers);
   if (!writers) return gr_error_set(run->error, GR_ERR_NO_MEMORY, "out of host memory");
-  for (uint32_t i = 0; status == GR_OK && i < run->pipeline->buffer_count; i++) {
-    if (run->pipeline->buffers[i].save) status = prepare(run, i, &writers[prepared++]);
-  }
+  enum gr_status status = for_each_save(run, writers, prepare);
   /* All are complete: from here on only renaming can fail. */
-  for (uint32_t i = 0; status == GR_OK && i < count; i++) {
-    status = gr_file_writer_commit(&writers[i], false, run->error);
-    if (status == GR_OK) run->report->saved_count++;
-  }
+  if (status == GR_OK) status = for_each_save(run, writers, commit);
   for (uint32_t i = 0; i < count; i++) gr_file_writer_abort(&writers[i]);
   gr_memory_release(run->memory, writers);
   return status;

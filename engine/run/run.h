@@ -31,8 +31,8 @@ enum gr_status gr_run(struct gr_memory *memory, const struct gr_backend *backend
                       struct gr_error *error);
 
 /* Looks at every file that the pipeline loads or expects: there, readable, of the buffer's type and shape. Missing ones
- * are GR_ERR_IO, or only warnings where `unreadable` says so; wrong ones are GR_ERR_INVALID. Also that every save's
- * folder exists. Reads headers only. */
+ * are GR_ERR_IO, or only warnings where `unreadable` says so; wrong ones are GR_ERR_INVALID. Also that every save
+ * can be written, as far as can be seen. Reads headers only. */
 enum gr_status gr_run_check_files(struct gr_memory *memory, const struct gr_pipeline *pipeline,
                                   enum gr_unreadable unreadable, struct gr_diagnostics *diagnostics);
 

@@ -54,12 +54,10 @@ void gr_data_close(struct gr_data_file *file);
 /* The names that data files may have. */
 bool gr_data_is_npy(const char *path);
 bool gr_data_is_raw(const char *path);
-/* 'cannot ACTION "FULL PATH": REASON' as GR_ERR_IO. */
-enum gr_status gr_data_refuse(struct gr_error *error, const char *action, const char *path, const char *reason);
 /* Adds the buffer and its place to an error that was just set. Returns `status`. */
 enum gr_status gr_data_locate(const struct gr_pipeline *pipeline, const struct gr_buffer *buffer, struct gr_mark mark,
                               enum gr_status status, struct gr_error *error);
-/* The save's folder is there, and its name is one of a data file. */
+/* The save's folder is there, its name is one of a data file, and no folder has it. */
 enum gr_status gr_data_check_save(struct gr_memory *memory, const struct gr_pipeline *pipeline,
                                   const struct gr_buffer *buffer, struct gr_error *error);
 

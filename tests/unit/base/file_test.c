@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "engine/base/text.h"
 #include "tests/unit/base/support.h"
 
 static struct gr_memory memory;
@@ -406,6 +407,15 @@ START_TEST(what_cannot_be_written) {
   long_name[sizeof long_name - 1] = '\0';
   ck_assert_int_eq(gr_file_writer_open(&writer, &memory, long_name, &error), GR_ERR_IO);
   ck_assert_ptr_nonnull(strstr(error.message, "File name too long"));
+  char *long_path = malloc(5001); /* the reason is said all the same */
+  ck_assert_ptr_nonnull(long_path);
+  for (int i = 0; i < 5000; i++) long_path[i] = i % 5 == 4 ? '/' : "f\xe5\x9b\xb3"[i % 5];
+  long_path[5000] = '\0';
+  ck_assert_int_eq(gr_file_writer_open(&writer, &memory, long_path, &error), GR_ERR_IO);
+  ck_assert_ptr_nonnull(strstr(error.message, "f\xe5\x9b\xb3/\": File name too long"));
+  ck_assert_int_eq(strncmp(error.message, "cannot write \"\xe2\x80\xa6", 17), 0);
+  ck_assert(gr_utf8_valid(gr_view_of(error.message), NULL));
+  free(long_path);
   long_name[255] = '\0'; /* as long as allowed: the temporary's name must not be longer */
   write_file(long_name, "x", false);
   expect_file(long_name, "x");

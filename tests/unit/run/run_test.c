@@ -161,6 +161,11 @@ START_TEST(what_is_missing_fails_first) {
   ck_assert_uint_eq(error.line, 20);
   ck_assert_uint_eq(executable->call_count, 0);
   ck_assert_int_eq(report.states[0], GR_NODE_NOT_RUN);
+  buffer->save = "d.npy";
+  ck_assert_int_eq(mkdir(path_of("d.npy"), 0700), 0);
+  ck_assert_int_eq(run_with(&(struct gr_run_settings){.repeat = 1}), GR_ERR_IO);
+  ck_assert_ptr_nonnull(strstr(error.message, "d.npy\": it is a directory"));
+  ck_assert_uint_eq(executable->call_count, 0);
   buffer->save = NULL;
   give_expect(buffer, GR_EXPECT_LOAD)->path = "golden.npy";
   ck_assert_int_eq(run_with(&(struct gr_run_settings){.repeat = 1}), GR_ERR_IO);
