@@ -211,7 +211,8 @@ struct gr_run_options {
                           device: the graph can only be reported on and destroyed */
   bool keep_state;     /* do not apply init and load: go on with the buffers as they are */
   bool no_outputs;     /* neither expectations nor saves */
-  bool (*cancelled)(void *context); /* asked often from the calling thread; true ends the run with GR_ERR_CANCELLED */
+  bool (*cancelled)(void *context); /* asked often from the calling thread; true ends the run with GR_ERR_CANCELLED,
+                                       and leaves the graph as after a timeout */
   void *cancelled_context;
   void (*progress)(void *context, uint64_t replays_done, uint64_t replays); /* at most ten times a second */
   void *progress_context;
