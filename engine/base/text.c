@@ -412,6 +412,19 @@ static size_t edit_distance(struct gr_view a, struct gr_view b) {
   return last[b.length];
 }
 
+static unsigned char lower(char byte) {
+  unsigned char code = (unsigned char)byte;
+  return code >= 'A' && code <= 'Z' ? (unsigned char)(code + 'a' - 'A') : code;
+}
+
+static bool equal_but_for_case(struct gr_view a, struct gr_view b) {
+  if (a.length != b.length) return false;
+  for (size_t i = 0; i < a.length; i++) {
+    if (lower(a.bytes[i]) != lower(b.bytes[i])) return false;
+  }
+  return true;
+}
+
 size_t gr_text_nearest(struct gr_view word, const struct gr_view *candidates, size_t candidate_count) {
   if (word.length == 0 || word.length > NEAREST_WORD_BYTES_MAX) return SIZE_MAX;
   size_t allowed = word.length < 3 ? 1 : word.length / 3;
@@ -420,10 +433,10 @@ size_t gr_text_nearest(struct gr_view word, const struct gr_view *candidates, si
     size_t length = candidates[i].length;
     size_t apart = length > word.length ? length - word.length : word.length - length;
     if (length > NEAREST_WORD_BYTES_MAX || apart > allowed) continue;
+    if (equal_but_for_case(word, candidates[i])) return i;
     size_t distance = edit_distance(word, candidates[i]);
     if (distance > allowed) continue;
     best_index = i;
-    if (distance == 0) break;
     allowed = distance - 1; /* only a nearer one replaces it */
   }
   return best_index;

@@ -67,9 +67,10 @@ struct gr_quote {
 };
 struct gr_quote gr_view_quote(struct gr_view view);
 
-/* The candidate nearest to `word`, for "did you mean": index, or SIZE_MAX when none is near. Near means a
- * Damerau-Levenshtein distance (restricted: optimal string alignment) of at most a third of the length, at least 1. The
- * caller bounds the number of candidates. Words over 64 bytes are never near. */
+/* The candidate nearest to `word`, for "did you mean": index, or SIZE_MAX when none is near. One that differs in the
+ * case of letters only is the nearest. Else near means a Damerau-Levenshtein distance (restricted: optimal string
+ * alignment) of at most a third of the length, at least 1. The caller bounds the number of candidates. Words over 64
+ * bytes are never near. */
 size_t gr_text_nearest(struct gr_view word, const struct gr_view *candidates, size_t candidate_count);
 
 #endif
