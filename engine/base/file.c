@@ -369,7 +369,8 @@ static int name_and_close(struct gr_file_writer *writer) {
 enum gr_status gr_file_writer_complete(struct gr_file_writer *writer, bool durable, struct gr_error *error) {
   if (writer->descriptor < 0 || writer->is_held) return GR_OK;
   /* Pipes and terminals cannot be synchronised and say EINVAL. */
-  if (durable && writer->temporary && fsync(writer->descriptor) != 0) return fail_and_end(writer, errno, error);
+  if (durable && (writer->is_unnamed || writer->temporary) && fsync(writer->descriptor) != 0)
+    return fail_and_end(writer, errno, error);
   if (writer->is_unnamed && atomic_fetch_add(&held_count, 1) < HELD_MAX) {
     writer->is_held = true;
     return GR_OK;
