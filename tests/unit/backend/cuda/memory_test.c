@@ -73,8 +73,8 @@ START_TEST(page_locked_memory_runs_out) {
     double_start(0);
     fake_cuda_set_pinned_limit(8192);
     bench_init(&bench);
-    char text[96] = "big=[4096]@";
-    strcat(strcat(text, places[i]), " a:w:big");
+    char text[96];
+    snprintf(text, sizeof text, "big=[4096]@%s a:w:big", places[i]);
     bench_plan(&bench, graph_from_text(&bench.memory, text), GR_POLICY_LEVELS, 0);
     bench_open(&bench);
     struct gr_error error = {0};
