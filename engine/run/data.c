@@ -236,15 +236,18 @@ static enum gr_status check_target(const char *path, struct gr_error *error) {
   return access(path, W_OK) == 0 ? GR_OK : gr_file_refuse_by_number(error, "write", path, errno);
 }
 
+static enum gr_status check_save(char *path, struct gr_error *error) {
+  if (!gr_data_is_npy(path) && !gr_data_is_raw(path)) {
+    return gr_error_set(error, GR_ERR_INVALID, "\"%s\": the names of data files end in .npy or .bin", path);
+  }
+  GR_RETURN_IF_FAILED(check_folder(path, error));
+  return check_target(path, error);
+}
+
 enum gr_status gr_data_check_save(struct gr_memory *memory, const struct gr_pipeline *pipeline,
                                   const struct gr_buffer *buffer, struct gr_error *error) {
-  enum gr_status status;
   char *path = gr_pipeline_path(pipeline, memory, buffer->save);
-  if (!path) status = gr_error_set(error, GR_ERR_NO_MEMORY, "out of host memory");
-  else if (!gr_data_is_npy(path) && !gr_data_is_raw(path))
-    status = gr_error_set(error, GR_ERR_INVALID, "\"%s\": the names of data files end in .npy or .bin", path);
-  else status = check_folder(path, error);
-  if (status == GR_OK) status = check_target(path, error);
+  enum gr_status status = path ? check_save(path, error) : gr_error_set(error, GR_ERR_NO_MEMORY, "out of host memory");
   gr_memory_release(memory, path);
   return status == GR_OK ? GR_OK : gr_data_locate(pipeline, buffer, buffer->save_mark, status, error);
 }
