@@ -1,4 +1,6 @@
 /* Where buffers are, what does not fit, and bytes to and fro. */
+#include <stdio.h>
+
 #include "tests/unit/backend/cuda/support.h"
 
 static const char places_text[] = "d=[8] p=[8]@pinned h=[8]@host m=[8]@mapped g=[8]@managed z=[0] a";
