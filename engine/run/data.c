@@ -214,17 +214,19 @@ void gr_data_close(struct gr_data_file *file) {
   file->descriptor = -1;
 }
 
-/* The folder that a file of that name is in: the name up to the last slash. */
-static enum gr_status check_folder(char *path, struct gr_error *error) {
+/* The folder that a file of that name is in, the name up to the last slash, is there; a new file may be made in it. */
+static enum gr_status check_folder(char *path, bool is_new, struct gr_error *error) {
   struct stat stat_of_folder;
-  char *slash = strrchr(path, '/');
-  if (!slash) return GR_OK; /* the working folder */
-  char behind = slash[1];
-  slash[1] = '\0';
-  int result = stat(path, &stat_of_folder), number = errno;
-  bool is_folder = result == 0 && S_ISDIR(stat_of_folder.st_mode);
-  slash[1] = behind;
-  if (result != 0) return gr_file_refuse_by_number(error, "write", path, number);
+  char *name = strrchr(path, '/');
+  name = name ? name + 1 : path;
+  char first = *name;
+  *name = '\0';
+  const char *folder = name == path ? "." : path;
+  int number = stat(folder, &stat_of_folder) == 0 ? 0 : errno;
+  bool is_folder = number == 0 && S_ISDIR(stat_of_folder.st_mode);
+  if (is_folder && is_new && access(folder, W_OK) != 0) number = errno;
+  *name = first;
+  if (number != 0) return gr_file_refuse_by_number(error, "write", path, number);
   return is_folder ? GR_OK : gr_file_refuse(error, "write", path, "its folder is no folder");
 }
 
@@ -240,7 +242,9 @@ static enum gr_status check_save(char *path, struct gr_error *error) {
   if (!gr_data_is_npy(path) && !gr_data_is_raw(path)) {
     return gr_error_set(error, GR_ERR_INVALID, "\"%s\": the names of data files end in .npy or .bin", path);
   }
-  GR_RETURN_IF_FAILED(check_folder(path, error));
+  struct stat stat_of_link; /* also of one that points to nothing yet: its folder is elsewhere */
+  bool is_new = lstat(path, &stat_of_link) != 0;
+  GR_RETURN_IF_FAILED(check_folder(path, is_new, error));
   return check_target(path, error);
 }
 

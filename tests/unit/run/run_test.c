@@ -176,6 +176,30 @@ START_TEST(what_is_missing_fails_first) {
 }
 END_TEST
 
+/* Nor when nothing may be written there. */
+START_TEST(a_folder_that_may_not_be_written_fails_first) {
+  struct gr_buffer *buffer = add_vector("count", GR_TYPE_U32, 2);
+  give_init(buffer, GR_INIT_ZEROS);
+  buffer->save = "a.npy";
+  begin();
+  uid_t user = getuid();
+  ck_assert_int_eq(chmod(world.folder, 0555), 0);
+  /* Root may write everywhere, and a sandbox may know nobody else. */
+  if (user == 0 && setresuid(65534, 65534, 0) != 0) {
+    end();
+    return;
+  }
+  enum gr_status status = run_with(&(struct gr_run_settings){.repeat = 1});
+  ck_assert_int_eq(setresuid(user, user, (uid_t)-1), 0);
+  ck_assert_int_eq(chmod(world.folder, 0755), 0);
+  ck_assert_int_eq(status, GR_ERR_IO);
+  ck_assert_ptr_nonnull(strstr(error.message, "a.npy\": Permission denied"));
+  ck_assert_uint_eq(executable->call_count, 0);
+  ck_assert_int_eq(run_with(&(struct gr_run_settings){.repeat = 1}), GR_OK);
+  end();
+}
+END_TEST
+
 static uint64_t asked_count, asked_limit;
 static bool stop_when_asked(void *context) {
   (void)context;
@@ -484,6 +508,7 @@ int main(void) {
   tcase_add_test(cases, a_mismatch_saves_nothing);
   tcase_add_test(cases, a_failed_node_saves_nothing);
   tcase_add_test(cases, what_is_missing_fails_first);
+  tcase_add_test(cases, a_folder_that_may_not_be_written_fails_first);
   tcase_add_test(cases, cancelling_at_every_question);
   tcase_add_test(cases, cancelling_while_something_hangs);
   tcase_add_test(cases, cancelling_between_launches);
