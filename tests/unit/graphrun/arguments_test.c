@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/unit/graphrun/support.h"
 #include "tools/graphrun/arguments.h"
 
 enum { WORD_MAX = 16 };
@@ -131,10 +132,5 @@ int main(void) {
   tcase_add_test(cases, test_values);
   tcase_add_loop_test(cases, test_refusals, 0, (int)(sizeof refusals / sizeof refusals[0]));
   tcase_add_test(cases, test_help_wherever_it_is_asked_for);
-  suite_add_tcase(suite, cases);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_ENV);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return run_suite(suite, cases);
 }

@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/unit/graphrun/support.h"
 #include "tools/graphrun/interrupt.h"
 #include "tools/graphrun/output.h"
 
@@ -99,10 +100,5 @@ int main(void) {
   tcase_add_test(cases, work_that_goes_on_is_left_alone);
   tcase_add_test(cases, work_that_ends_is_left_alone);
   tcase_add_test(cases, signals);
-  suite_add_tcase(suite, cases);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_ENV);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return run_suite(suite, cases);
 }

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/unit/graphrun/support.h"
 #include "tools/graphrun/output.h"
 
 static char folder[256];
@@ -147,10 +148,5 @@ int main(void) {
   tcase_add_test(cases, long_names);
   tcase_add_test(cases, links_are_followed);
   tcase_add_test(cases, strings_of_json);
-  suite_add_tcase(suite, cases);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_ENV);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return run_suite(suite, cases);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "tests/unit/graphrun/support.h"
 #include "tools/graphrun/pinned.h"
 
 enum { BLOCK_MAX = 4096 };
@@ -141,10 +142,5 @@ int main(void) {
   tcase_add_test(cases, test_blocks_do_not_overlap_and_all_come_back);
   tcase_add_test(cases, test_memory_is_used_again);
   tcase_add_test(cases, test_refusal_of_the_source_is_passed_on);
-  suite_add_tcase(suite, cases);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_ENV);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return run_suite(suite, cases);
 }
