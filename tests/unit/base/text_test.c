@@ -298,7 +298,7 @@ START_TEST(the_nearest_word) {
   ck_assert_uint_eq(gr_text_nearest(VIEW("timeuot"), words, count), 3);
   ck_assert_uint_eq(gr_text_nearest(VIEW("ids"), words, count), 4);
   /* Another case is nearer than another letter. */
-  static const struct gr_view types[] = {VIEW("i32"), VIEW("f32")};
+  const struct gr_view types[] = {VIEW("i32"), VIEW("f32")};
   ck_assert_uint_eq(gr_text_nearest(VIEW("F32"), types, 2), 1);
   ck_assert_uint_eq(gr_text_nearest(VIEW("stream"), words, count), SIZE_MAX);
   ck_assert_uint_eq(gr_text_nearest(VIEW("cxxy"), words, count), SIZE_MAX);
