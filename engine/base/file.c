@@ -249,6 +249,23 @@ static bool folder_of(const char *path, char folder[PATH_MAX]) {
   return true;
 }
 
+char *gr_file_target(struct gr_memory *memory, const char *path) {
+  char *resolved = resolve(memory, path);
+  char folder[PATH_MAX], real[PATH_MAX];
+  if (!resolved || !folder_of(resolved, folder) || !realpath(folder, real)) return resolved;
+  const char *slash = strrchr(resolved, '/');
+  const char *name = slash ? slash + 1 : resolved;
+  size_t folder_length = strlen(real), name_length = strlen(name);
+  char *target = gr_memory_allocate(memory, folder_length + name_length + 2);
+  if (target) {
+    memcpy(target, real, folder_length);
+    target[folder_length] = '/';
+    memcpy(target + folder_length + 1, name, name_length + 1);
+  }
+  gr_memory_release(memory, resolved);
+  return target;
+}
+
 /* -1 where the system cannot do it, or could not give a name later. */
 static int open_unnamed(const struct gr_file_writer *writer) {
   char folder[PATH_MAX], name[32];

@@ -64,6 +64,10 @@ struct gr_file_writer {
   int descriptor;
 };
 
+/* The one path of the file that a writer of `path` would replace, however it is spelled: links followed, the folder's
+ * real path before the name. Where the folder is not there, the path as it is. Null without memory. */
+char *gr_file_target(struct gr_memory *memory, const char *path);
+
 /* On failure nothing is left behind and *writer is untouched. */
 enum gr_status gr_file_writer_open(struct gr_file_writer *writer, struct gr_memory *memory, const char *path,
                                    struct gr_error *error);

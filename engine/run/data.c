@@ -306,5 +306,8 @@ enum gr_status gr_run_check_files(struct gr_memory *memory, const struct gr_pipe
   for (uint32_t i = 0; i < pipeline->buffer_count; i++) {
     if (!check_buffer(&check, &pipeline->buffers[i])) return GR_ERR_NO_MEMORY;
   }
+  struct gr_error error = {0};
+  enum gr_status status = gr_run_check_targets(memory, pipeline, &error);
+  if (!note(&check, (struct gr_mark){error.line, error.column}, status, &error)) return GR_ERR_NO_MEMORY;
   return gr_diagnostics_status(diagnostics);
 }

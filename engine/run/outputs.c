@@ -27,7 +27,7 @@ enum gr_status gr_run_check_outputs(struct gr_run *run) {
     }
     if (buffer->save) GR_RETURN_IF_FAILED(gr_data_check_save(run->memory, run->pipeline, buffer, run->error));
   }
-  return GR_OK;
+  return gr_run_check_targets(run->memory, run->pipeline, run->error);
 }
 
 /* ---- expectations ---- */

@@ -114,6 +114,12 @@ enum gr_status gr_run_ask(struct gr_run *run);
 enum gr_status gr_run_apply_inputs(struct gr_run *run);
 /* outputs.c: everything that can be known to fail before the first launch; then expectations; then saves. */
 enum gr_status gr_run_check_outputs(struct gr_run *run);
+
+/* ---- targets.c ---- */
+
+/* GR_ERR_INVALID for the first buffer that saves to the file of another one, however the path is spelled. Linear. */
+enum gr_status gr_run_check_targets(struct gr_memory *memory, const struct gr_pipeline *pipeline,
+                                    struct gr_error *error);
 enum gr_status gr_run_check_expects(struct gr_run *run);
 enum gr_status gr_run_save(struct gr_run *run);
 

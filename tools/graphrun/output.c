@@ -175,8 +175,9 @@ bool output_write_stderr(void *context, const char *bytes, size_t length) {
 }
 
 bool output_wants_color(FILE *stream) {
-  const char *refusal = getenv("NO_COLOR");
-  return !(refusal && refusal[0]) && isatty(fileno(stream));
+  const char *refusal = getenv("NO_COLOR"), *terminal = getenv("TERM");
+  if ((refusal && refusal[0]) || (terminal && strcmp(terminal, "dumb") == 0)) return false;
+  return isatty(fileno(stream));
 }
 
 void output_say_error(const struct gr_error *error) {

@@ -187,6 +187,23 @@ START_TEST(all_files_of_a_pipeline) {
 }
 END_TEST
 
+/* One file by two paths: through a link, and through another folder. */
+START_TEST(two_saves_to_one_file) {
+  static const char *const spellings[] = {"link.npy", "sub/../x.npy", "x.npy"};
+  add_vector("x", GR_TYPE_U8, 4)->save = "x.npy";
+  struct gr_buffer *second = add_vector("y", GR_TYPE_U8, 4);
+  ck_assert_int_eq(mkdir(path_of("sub"), 0777), 0);
+  ck_assert_int_eq(symlink("x.npy", path_of("link.npy")), 0);
+  for (size_t i = 0; i < sizeof spellings / sizeof *spellings; i++) {
+    second->save = spellings[i];
+    ck_assert_int_eq(gr_run_check_targets(&world.memory, &world.pipeline, &error), GR_ERR_INVALID);
+    ck_assert_ptr_nonnull(strstr(error.message, "is the same file as \"x.npy\", which buffer \"x\" on line "));
+  }
+  second->save = "sub/x.npy";
+  ck_assert_int_eq(gr_run_check_targets(&world.memory, &world.pipeline, &error), GR_OK);
+}
+END_TEST
+
 START_TEST(nth_allocation_fails) {
   struct gr_diagnostics diagnostics;
   struct gr_buffer *buffer = add_buffer("x", GR_TYPE_U8, 2, (uint64_t[]){2, 2});
@@ -223,6 +240,7 @@ int main(void) {
   tcase_add_test(cases, files_that_are_none);
   tcase_add_test(cases, a_file_that_becomes_shorter);
   tcase_add_test(cases, all_files_of_a_pipeline);
+  tcase_add_test(cases, two_saves_to_one_file);
   tcase_add_test(cases, nth_allocation_fails);
   suite_add_tcase(suite, cases);
   SRunner *runner = srunner_create(suite);
