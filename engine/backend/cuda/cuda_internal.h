@@ -216,7 +216,10 @@ struct gr_executable {
 
   cudaEvent_t fences[CUDA_FENCE_COUNT]; /* behind every fence_every-th launch, round and round */
   uint64_t fence_every;
+  uint64_t fence_last;     /* the number of the one that was recorded last; 0: none */
   cudaEvent_t first, last; /* timed: before the first replay, behind the last */
+  cudaEvent_t once;        /* behind the first replay since `reset_times` */
+  uint64_t once_behind;    /* that replay's number; 0: not recorded yet */
   bool first_is_recorded;
   double device_ns;
 

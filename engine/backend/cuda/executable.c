@@ -217,6 +217,14 @@ static enum gr_status record(struct gr_executable *executable, cudaEvent_t event
   return code == cudaSuccess ? GR_OK : gr_cuda_replay_failed(executable, code, CUDA_NO_STEP, error);
 }
 
+/* So that a run that is cancelled knows whether its nodes have run; serial mode knows anyway. */
+static enum gr_status record_once(struct gr_executable *executable, struct gr_error *error) {
+  if (executable->mode == GR_MODE_SERIAL || executable->launched != executable->launched_before + 1) return GR_OK;
+  GR_RETURN_IF_FAILED(record(executable, executable->once, error));
+  executable->once_behind = executable->launched;
+  return GR_OK;
+}
+
 static enum gr_status launch(void *context) {
   struct replaying *replaying = context;
   struct gr_executable *executable = replaying->executable;
@@ -228,9 +236,12 @@ static enum gr_status launch(void *context) {
   executable->launched++;
   GR_RETURN_IF_FAILED(replay(replaying));
   note_launch(executable, gr_clock_now_ns() - begun_ns);
+  GR_RETURN_IF_FAILED(record_once(executable, replaying->error));
   if (executable->launched % executable->fence_every != 0) return GR_OK;
   uint64_t fence = executable->launched / executable->fence_every;
-  return record(executable, executable->fences[fence % CUDA_FENCE_COUNT], replaying->error);
+  GR_RETURN_IF_FAILED(record(executable, executable->fences[fence % CUDA_FENCE_COUNT], replaying->error));
+  executable->fence_last = fence;
+  return GR_OK;
 }
 
 enum gr_status gr_cuda_launch(struct gr_executable *executable, const struct gr_wait_options *options,

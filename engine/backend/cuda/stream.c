@@ -53,6 +53,7 @@ enum gr_status gr_cuda_streams_make(struct gr_executable *executable, struct gr_
   GR_RETURN_IF_FAILED(make_event(executable, &executable->fork, cudaEventDisableTiming, error));
   GR_RETURN_IF_FAILED(make_event(executable, &executable->first, cudaEventDefault, error));
   GR_RETURN_IF_FAILED(make_event(executable, &executable->last, cudaEventDefault, error));
+  GR_RETURN_IF_FAILED(make_event(executable, &executable->once, cudaEventDisableTiming, error));
   for (int i = 0; i < CUDA_FENCE_COUNT; i++) {
     GR_RETURN_IF_FAILED(make_event(executable, &executable->fences[i], cudaEventDisableTiming, error));
   }
@@ -80,6 +81,7 @@ void gr_cuda_streams_release(struct gr_executable *executable) {
   release_event(executable->fork);
   release_event(executable->first);
   release_event(executable->last);
+  release_event(executable->once);
 }
 
 /* ---- plain streams ---- */

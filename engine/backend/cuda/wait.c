@@ -67,8 +67,29 @@ enum gr_status gr_cuda_replay_failed(struct gr_executable *executable, cudaError
   return GR_ERR_NODE;
 }
 
+/* Brings the number of complete replays up to what can be known without waiting. */
+static void count_completed(struct gr_executable *executable) {
+  uint64_t every = executable->fence_every;
+  if (executable->mode == GR_MODE_SERIAL) {
+    bool is_last_over = executable->serial_done == executable->plan->step_count;
+    executable->completed = executable->launched - (is_last_over ? 0 : 1);
+    return;
+  }
+  for (uint64_t fence = executable->fence_last; fence > executable->completed / every; fence--) {
+    if (cudaEventQuery(executable->fences[fence % CUDA_FENCE_COUNT]) != cudaSuccess) continue;
+    executable->completed = fence * every;
+    return;
+  }
+  bool is_once_recorded = executable->once_behind == executable->launched_before + 1;
+  if (is_once_recorded && executable->completed < executable->once_behind &&
+      cudaEventQuery(executable->once) == cudaSuccess) {
+    executable->completed = executable->once_behind;
+  }
+}
+
 static enum gr_status break_off(struct gr_executable *executable, enum cuda_end end, int64_t step) {
   uint32_t count;
+  count_completed(executable);
   executable->end = end;
   executable->end_step = step != CUDA_NO_STEP ? step : only_step(executable->plan, &count);
   gr_cuda_count_stuck(executable->device->device_index, 1);
@@ -81,9 +102,10 @@ static void describe_place(const struct gr_executable *executable, char *text, s
     snprintf(text, capacity, "while node %s was running", quoted(executable->plan, step).text);
   } else {
     snprintf(text, capacity,
-             "after %llu of %llu replays that were started; which nodes still run is not known for certain (in serial "
-             "mode it would be)",
-             (unsigned long long)executable->completed, (unsigned long long)executable->launched);
+             "after at least %llu of %llu replays that were started; which nodes still run is not known for certain "
+             "(in serial mode it would be)",
+             (unsigned long long)(executable->completed - executable->launched_before),
+             (unsigned long long)(executable->launched - executable->launched_before));
   }
 }
 
@@ -192,7 +214,8 @@ static void states_serial(const struct gr_executable *executable, enum gr_node_s
     if (step >= executable->serial_done) states[step] = GR_NODE_NOT_RUN;
     else states[step] = gr_plan_is_no_op(plan, step) ? GR_NODE_NO_OP : GR_NODE_OK;
   }
-  if (executable->end_step != CUDA_NO_STEP) states[executable->end_step] = reason;
+  /* It may be known as the only one that does anything, and have ended. */
+  if (executable->end_step >= executable->serial_done) states[executable->end_step] = reason;
   skip_successors(plan, states);
 }
 
@@ -219,6 +242,17 @@ static void find_done(const struct gr_executable *executable, enum gr_node_state
   }
 }
 
+/* The rule of all back ends: a step that ended in an earlier replay of the run is ok, unless it is, or waits for, what
+ * the run was broken off for. Nobody is to blame for a cancellation. */
+static void restore_earlier(const struct gr_executable *executable, enum gr_node_state *states) {
+  if (executable->end == CUDA_END_FAILED || executable->completed <= executable->launched_before) return;
+  for (uint32_t step = 0; step < executable->plan->step_count; step++) {
+    bool is_blameless = states[step] == GR_NODE_SUSPECT && executable->end == CUDA_END_CANCELLED;
+    if (states[step] != GR_NODE_NOT_RUN && !is_blameless) continue;
+    states[step] = gr_plan_is_no_op(executable->plan, step) ? GR_NODE_NO_OP : GR_NODE_OK;
+  }
+}
+
 void gr_cuda_states(const struct gr_executable *executable, enum gr_node_state *states) {
   const struct gr_plan *plan = executable->plan;
   if (executable->launched == 0) {
@@ -234,9 +268,14 @@ void gr_cuda_states(const struct gr_executable *executable, enum gr_node_state *
                                                                     : GR_NODE_SUSPECT;
   if (executable->mode == GR_MODE_SERIAL) {
     states_serial(executable, reason, states);
-    return;
+  } else {
+    states_all(plan, GR_NODE_SUSPECT, GR_NODE_NOT_RUN, states);
+    if (executable->end_step != CUDA_NO_STEP) {
+      states[executable->end_step] = reason;
+      skip_successors(plan, states);
+    } else if (executable->mode == GR_MODE_STREAM && executable->end != CUDA_END_FAILED) {
+      find_done(executable, states);
+    }
   }
-  states_all(plan, GR_NODE_SUSPECT, GR_NODE_NOT_RUN, states);
-  if (executable->end_step != CUDA_NO_STEP) states[executable->end_step] = reason;
-  else if (executable->mode == GR_MODE_STREAM && executable->end != CUDA_END_FAILED) find_done(executable, states);
+  restore_earlier(executable, states);
 }

@@ -191,7 +191,7 @@ END_TEST
 static bool after_a_while(void *context) {
   static int asked;
   (void)context;
-  return ++asked > 50;
+  return ++asked % 50 == 0;
 }
 
 START_TEST(a_hang_is_cancelled) {
@@ -201,6 +201,86 @@ START_TEST(a_hang_is_cancelled) {
   struct gr_error error;
   ck_assert(run_and_fail(&bench, 0, after_a_while, GR_ERR_CANCELLED, &error) < 2);
   if (modes[_i] == GR_MODE_SERIAL) ck_assert_str_eq(error.node, "b");
+  let_go(&bench);
+}
+END_TEST
+
+/* A run of some replays, of which all but the last have ended when it is broken off. */
+static enum gr_status break_off_in_the_last(struct bench *bench, uint32_t replays, bool is_cancelled,
+                                            struct gr_error *error) {
+  struct gr_wait_options options = {0};
+  if (is_cancelled) options.cancelled = after_a_while;
+  else options.deadline_ns = gr_clock_now_ns() + 100000000;
+  for (uint32_t i = 1; i < replays; i++) must(cuda->launch(bench->executable, NULL, error), error);
+  ck_assert_int_eq(cudaDeviceSynchronize(), cudaSuccess);
+  fake_cuda_hang_kernel("mix");
+  enum gr_status status = cuda->launch(bench->executable, &options, error);
+  return status == GR_OK ? cuda->wait(bench->executable, &options, error) : status;
+}
+
+/* Nodes that ran in an earlier replay of the run are ok after a cancellation, as on the host. */
+START_TEST(nodes_that_ran_are_ok_when_cancelled) {
+  static const char *const names[] = {"a", "b", "c", "e", "bar"};
+  static const struct {
+    uint32_t replays, known; /* known: as few fences tell, but for serial mode */
+  } rows[] = {{1, 0}, {2, 1}, {130, 125}};
+  enum gr_mode mode = modes[_i / 3];
+  uint32_t replays = rows[_i % 3].replays, known = mode == GR_MODE_SERIAL ? replays - 1 : rows[_i % 3].known;
+  struct bench bench;
+  bench_text(&bench, chain_text, mode, 3);
+  struct gr_error error = {0};
+  bench_run(&bench, 3); /* another run */
+  cuda->reset_times(bench.executable);
+  ck_assert_int_eq(break_off_in_the_last(&bench, replays, true, &error), GR_ERR_CANCELLED);
+  for (size_t i = 0; replays > 1 && i < sizeof names / sizeof names[0]; i++) {
+    enum gr_node_state state = bench_state(&bench, names[i]);
+    ck_assert_msg(state == GR_NODE_OK, "%s is %s", names[i], gr_node_state_name(state));
+  }
+  if (replays == 1) ck_assert_int_eq(bench_state(&bench, "b"), GR_NODE_SUSPECT);
+  if (replays == 1) ck_assert_int_eq(bench_state(&bench, "bar"), GR_NODE_NOT_RUN);
+  if (replays > 1) ck_assert_int_eq(bench_state(&bench, "e2"), GR_NODE_NO_OP);
+  struct gr_replay_times times;
+  cuda->times(bench.executable, &times);
+  ck_assert_uint_eq(times.replays, known);
+  let_go(&bench);
+}
+END_TEST
+
+/* After a timeout only those that surely are not to blame. */
+START_TEST(nodes_that_ran_after_a_timeout) {
+  struct bench bench;
+  bench_text(&bench, chain_text, modes[_i], 3);
+  struct gr_error error = {0};
+  ck_assert_int_eq(break_off_in_the_last(&bench, 2, false, &error), GR_ERR_TIMEOUT);
+  if (modes[_i] == GR_MODE_SERIAL) {
+    ck_assert_int_eq(bench_state(&bench, "b"), GR_NODE_TIMEOUT);
+    ck_assert_int_eq(bench_state(&bench, "c"), GR_NODE_SKIPPED);
+  } else {
+    ck_assert_int_eq(bench_state(&bench, "b"), GR_NODE_SUSPECT);
+    ck_assert_int_eq(bench_state(&bench, "c"), modes[_i] == GR_MODE_GRAPH ? GR_NODE_SUSPECT : GR_NODE_OK);
+    ck_assert_ptr_nonnull(strstr(error.message, "after at least 1 of 2 replays"));
+  }
+  let_go(&bench);
+}
+END_TEST
+
+/* A plain stream is broken off while a replay is issued whose fence is not recorded: an older one lies in its place. */
+START_TEST(a_fence_to_come_counts_nothing) {
+  struct bench bench;
+  double_start(1);
+  bench_init(&bench);
+  struct graph_spec spec = {.pattern = GRAPH_CHAIN, .width = 1, .steps = 3000, .cell_elements = 1};
+  bench_plan(&bench, graph_generate(&bench.memory, &spec), GR_POLICY_LEVELS, 0);
+  bench_open(&bench);
+  bench_build(&bench, GR_MODE_STREAM); /* with a fence behind every 21st replay */
+  bench_run(&bench, 104);
+  cuda->reset_times(bench.executable);
+  fake_cuda_hang_kernel("mix");
+  struct gr_error error;
+  run_and_fail(&bench, 100000000, NULL, GR_ERR_TIMEOUT, &error);
+  struct gr_replay_times times;
+  cuda->times(bench.executable, &times);
+  ck_assert_uint_eq(times.replays, 0);
   let_go(&bench);
 }
 END_TEST
@@ -272,6 +352,9 @@ int main(void) {
   tcase_add_loop_test(tcase, a_hang_ends_in_a_timeout, 0, 3);
   tcase_add_loop_test(tcase, what_ended_after_all_is_freed, 0, 3);
   tcase_add_loop_test(tcase, a_hang_is_cancelled, 0, 3);
+  tcase_add_loop_test(tcase, nodes_that_ran_are_ok_when_cancelled, 0, 9);
+  tcase_add_loop_test(tcase, nodes_that_ran_after_a_timeout, 0, 3);
+  tcase_add_test(tcase, a_fence_to_come_counts_nothing);
   tcase_add_loop_test(tcase, a_nodes_timeout, 0, 3);
   tcase_add_loop_test(tcase, many_launches_behind_a_hang, 0, 3);
   tcase_add_test(tcase, streams_are_not_filled_far_ahead);
