@@ -1,6 +1,6 @@
 /* How a document comes about: source.c judges the bytes and knows places, parse.c alone knows libyaml and turns its
- * events into calls of build.c, which makes the tree with the help of anchors.c, keys.c and merge.c; syntax.c has the
- * words for what libyaml cannot read. */
+ * events into calls of build.c, which makes the tree with the help of anchors.c, keys.c and merge.c; surrogates.c gets
+ * JSON's surrogate pairs past libyaml; syntax.c has the words for what libyaml cannot read. */
 #ifndef GRAPHRUN_ENGINE_DOCUMENT_DOCUMENT_INTERNAL_H
 #define GRAPHRUN_ENGINE_DOCUMENT_DOCUMENT_INTERNAL_H
 
@@ -34,6 +34,26 @@ struct gr_mark gr_document_place(struct gr_view source, size_t character);
 
 /* False where the bytes cannot be read as YAML: too many, another encoding, bad UTF-8, control characters. */
 bool gr_document_check_bytes(struct gr_view source, struct gr_diagnostics *diagnostics);
+
+/* ---- surrogate pairs: surrogates.c ---- */
+
+enum { GR_DOCUMENT_PAIR_BYTES = 12 }; /* two escapes, as in `\ud83d\ude00` */
+
+enum gr_document_half { GR_DOCUMENT_NO_HALF, GR_DOCUMENT_HIGH_HALF, GR_DOCUMENT_LOW_HALF };
+/* Which half of a pair the escape at that place is. */
+enum gr_document_half gr_document_half_at(struct gr_view text, size_t offset);
+
+/* Where the next pair starts, in quotes or not; the length of the source where none does. `from` must not lie behind a
+ * backslash, unless that is a pair's or the second of two. */
+size_t gr_document_find_pair(struct gr_view source, size_t from);
+/* Makes private-use escapes of a pair, as far as it lies in a piece of the source that libyaml is about to read. */
+void gr_document_hide_pair(struct gr_view source, size_t pair, unsigned char *piece, size_t piece_offset,
+                           size_t piece_length);
+/* For what libyaml made of a scalar in double quotes, whose anchor, tag or text starts at `start`: makes one character
+ * of each hidden pair. The return value is the new length. */
+size_t gr_document_join_pairs(struct gr_view source, size_t start, char *value, size_t length);
+/* Of any other scalar: brings the file's own text back. */
+void gr_document_restore_pairs(struct gr_view source, size_t start, bool is_block, char *value, size_t length);
 
 /* ---- libyaml's messages: syntax.c ---- */
 

@@ -20,6 +20,10 @@ struct feeder {
   const yaml_parser_t *parser;
   struct gr_view source;
   size_t offset;
+  size_t pair;       /* the first surrogate pair that libyaml does not have in full; the source's length: none */
+  bool has_pairs;    /* it has some */
+  size_t json_start; /* in a file that may be JSON: the blanks before and behind these lie around its only value */
+  size_t json_end;
   uint64_t token;     /* number of the token that was being scanned at the last piece */
   size_t run;         /* blanks at the end of the last piece */
   size_t piece_run;   /* the longest one in the last piece */
@@ -66,6 +70,42 @@ static void watch_blanks(struct feeder *feeder, const char *bytes, size_t length
   if (feeder->longest_run >= BLANK_RUN_MIN) feeder->cleared_bytes += run_count * feeder->longest_run;
 }
 
+/* Where the braces of a file of JSON begin and end; elsewhere where the file does. */
+static void find_json(struct feeder *feeder) {
+  const char *bytes = feeder->source.bytes;
+  size_t start = feeder->offset;
+  size_t end = feeder->source.length;
+  while (start < end && is_blank(bytes[start])) start++;
+  while (end > start && is_blank(bytes[end - 1])) end--;
+  bool is_json = start < end && bytes[start] == '{' && bytes[end - 1] == '}';
+  feeder->json_start = is_json ? start : 0;
+  feeder->json_end = is_json ? end : feeder->source.length;
+}
+
+/* JSON has tabs around its value, where libyaml would take them for indentation. */
+static void replace_tabs(const struct feeder *feeder, unsigned char *buffer, size_t length) {
+  for (size_t i = 0; i < length; i++) {
+    size_t offset = feeder->offset + i;
+    if (offset >= feeder->json_start && offset < feeder->json_end) {
+      if (feeder->json_end - feeder->offset >= length) return;
+      i = feeder->json_end - feeder->offset - 1;
+    } else if (buffer[i] == '\t') {
+      buffer[i] = ' ';
+    }
+  }
+}
+
+static void hide_pairs(struct feeder *feeder, unsigned char *buffer, size_t length) {
+  size_t end = feeder->offset + length;
+  while (feeder->pair < end) {
+    feeder->has_pairs = true;
+    gr_document_hide_pair(feeder->source, feeder->pair, buffer, feeder->offset, length);
+    size_t pair_end = feeder->pair + GR_DOCUMENT_PAIR_BYTES;
+    if (pair_end > end) return; /* the next piece has the rest */
+    feeder->pair = gr_document_find_pair(feeder->source, pair_end);
+  }
+}
+
 static int feed(void *context, unsigned char *buffer, size_t size, size_t *size_read) {
   struct feeder *feeder = context;
   const yaml_parser_t *parser = feeder->parser;
@@ -84,6 +124,8 @@ static int feed(void *context, unsigned char *buffer, size_t size, size_t *size_
   if (feeder->refusal != REFUSED_NOTHING) return 0;
 
   if (length > 0) memcpy(buffer, bytes, length);
+  replace_tabs(feeder, buffer, length);
+  hide_pairs(feeder, buffer, length);
   feeder->offset += length;
   *size_read = length;
   return 1;
@@ -137,9 +179,26 @@ static void check_tag(struct parse *parse, const yaml_char_t *yaml_tag, enum gr_
 
 static struct gr_view anchor_name(const yaml_char_t *anchor) { return gr_view_of((const char *)anchor); }
 
+/* The value as the file means it, in libyaml's own memory. The cursor is where the event starts. */
+static struct gr_view value_of(const struct parse *parse, const yaml_event_t *event) {
+  char *value = (char *)event->data.scalar.value;
+  size_t length = event->data.scalar.length;
+  yaml_scalar_style_t style = event->data.scalar.style;
+  struct gr_view source = parse->cursor.source;
+  size_t start = parse->cursor.offset;
+  if (!parse->feeder.has_pairs || length == 0) return (struct gr_view){value, length};
+  if (style == YAML_DOUBLE_QUOTED_SCALAR_STYLE) {
+    length = gr_document_join_pairs(source, start, value, length);
+  } else {
+    bool is_block = style == YAML_LITERAL_SCALAR_STYLE || style == YAML_FOLDED_SCALAR_STYLE;
+    gr_document_restore_pairs(source, start, is_block, value, length);
+  }
+  return (struct gr_view){value, length};
+}
+
 /* The bytes of the value in the source where they stand there as they are, else a copy. */
 static struct gr_view keep_value(struct parse *parse, const yaml_event_t *event) {
-  struct gr_view value = {(const char *)event->data.scalar.value, event->data.scalar.length};
+  struct gr_view value = value_of(parse, event);
   yaml_scalar_style_t style = event->data.scalar.style;
   struct gr_view source = parse->cursor.source;
   bool is_quoted = style == YAML_SINGLE_QUOTED_SCALAR_STYLE || style == YAML_DOUBLE_QUOTED_SCALAR_STYLE;
@@ -378,8 +437,10 @@ static bool start(struct parse *parse, struct gr_view source) {
   if (!yaml_parser_initialize(&parse->parser)) return false;
   parse->feeder.parser = &parse->parser;
   parse->feeder.source = own;
+  parse->feeder.offset = parse->cursor.offset; /* the BOM is ours */
+  parse->feeder.pair = gr_document_find_pair(own, parse->feeder.offset);
+  find_json(&parse->feeder);
   yaml_parser_set_encoding(&parse->parser, YAML_UTF8_ENCODING);
-  if (parse->cursor.offset > 0) parse->feeder.offset = parse->cursor.offset; /* the BOM is ours */
   yaml_parser_set_input(&parse->parser, feed, &parse->feeder);
   return true;
 }

@@ -25,8 +25,6 @@ static const struct {
      "there is no such escape sequence; inside single quotes a backslash is only a backslash"},
     {"did not find expected hexdecimal number", NULL, AT_PROBLEM,
      "this escape sequence needs more hexadecimal digits: two after \\x, four after \\u, eight after \\U"},
-    {"found invalid Unicode character escape code", NULL, AT_PROBLEM,
-     "this escape sequence names no Unicode character"},
     {"did not find expected alphabetic or numeric character", "while scanning an alias", AT_CONTEXT,
      "a '*' starts an alias, whose name has only letters, digits, '-' and '_'; a text that starts with '*' needs "
      "quotes"},
@@ -150,9 +148,19 @@ static bool is_behind_long_key(const struct report *report) {
   return report->offset > KEY_CHARACTERS_MAX;
 }
 
+/* Whether the problem is a ':' that has only blanks before it in its line: JSON may have its key in a line before. */
+static bool is_colon_below_key(const struct report *report) {
+  size_t offset = report->offset;
+  if (byte_at(report) != ':' || bytes_before(report) > 0) return false;
+  while (offset > 0 && is_blank(report->source.bytes[offset - 1])) offset--;
+  return offset > 0 && strchr("[]{},:", report->source.bytes[offset - 1]) == NULL;
+}
+
 static void report_flow(const struct report *report, bool is_map) {
   if (only_blanks_follow(report)) {
     report_unclosed(report, report->context, is_map);
+  } else if (is_colon_below_key(report)) {
+    gr_diagnostics_error(report->diagnostics, report->problem, "this ':' has to be in the same line as its key");
   } else if (byte_at(report) == ':' && is_behind_long_key(report)) {
     report_key_length(report, report->problem);
   } else if (is_slice_at(report->source, report->offset)) {
@@ -243,6 +251,28 @@ static void report_content(const struct report *report) {
   }
 }
 
+static void report_escape(const struct report *report) {
+  size_t escape = report->offset >= 2 ? report->offset - 2 : 0; /* the problem lies at the digits */
+  const char *text = report->source.bytes + escape;
+  switch (gr_document_half_at(report->source, escape)) {
+    case GR_DOCUMENT_HIGH_HALF:
+      gr_diagnostics_error(report->diagnostics, report->problem,
+                           "\\%.5s is the first half of a surrogate pair; the second, one of \\udc00 to \\udfff, has "
+                           "to come right behind it",
+                           text + 1);
+      break;
+    case GR_DOCUMENT_LOW_HALF:
+      gr_diagnostics_error(report->diagnostics, report->problem,
+                           "\\%.5s is the second half of a surrogate pair; the first, one of \\ud800 to \\udbff, has "
+                           "to come right before it",
+                           text + 1);
+      break;
+    default:
+      gr_diagnostics_error(report->diagnostics, report->problem, "this escape sequence names no Unicode character");
+      break;
+  }
+}
+
 static void report_document_start(const struct report *report) {
   if (report->syntax->document_ended && is_lone_bracket(report)) {
     report_lone_bracket(report);
@@ -276,6 +306,8 @@ static bool report_by_case(const struct report *report) {
     report_character(report);
   } else if (is(problem, "did not find expected node content")) {
     report_content(report);
+  } else if (is(problem, "found invalid Unicode character escape code")) {
+    report_escape(report);
   } else if (is(problem, "did not find expected <document start>")) {
     report_document_start(report);
   } else if (is(problem, "found unexpected ':'") && is_inside_slice(report)) {

@@ -50,6 +50,7 @@ static const char *const sources[] = {
     "? \n: 1\n",
     "a: 1\na: 2\nb: *c\n? [x]\n: y\nd: !!bool yes\n---\ne: [\n",
     "m: &m {x: 1}\na: 1\na: 2\nb: *c\n? [x]\n: y\nd: !!bool yes\nf: {<<: *m, <<: [*n, 3], x: 2, x: 3}\n---\ne: 1\n",
+    "{\"\\ud83d\\ude00\": \"\\ue03d\\ud83d\\ude00\", a: '\\ud83d\\ude00', b: [&x \\ud83d\\ude00, *x], a: *y}\n",
     "a: \"\xFF\"\n",
     "",
 };

@@ -15,6 +15,11 @@ static const char *const seeds[] = {
     ("\xEF\xBB\xBF# caf\xC3\xA9 \xE2\x82\xAC\r\nk: >+\r\n  folded\r\n  text\r\n\r\nl: \"a \\\n  b\" # c\rm: [a: b, ? "
      "c, "
      "*x, &y z, :d]\n"),
+    ("\t{\"\\ud83d\\ude00\": \"\\uE03D\\uD83D\\uDE00\\\\ud83d\\ude00\xEE\x80\xBD\", 'b\\ud83d\\ude00': &x [!!str "
+     "\\ud83d\\ude00,\n"
+     "\t\"\\ud83e\\udd80\\ue03e\\U0000e03d\"], c: '\\uE03D\\uE600', d: *x}\n\t\n"),
+    ("a: &x # \\ud83d\\ude00\n  !!str \"\\ud83d\\ude00\"\nb: | # \\uE03D\n  \\ud83d\\ude00 \\uE03D\n  \\uD83D\\uDE00\n"
+     "c: \\ud83d\\ude00\n  \\\\ud83d\\ude00\nd: *x\n"),
 };
 
 static const char *const pieces[] = {
@@ -53,6 +58,11 @@ static const char *const pieces[] = {
     "...\n",
     "\\",
     "\\x",
+    "\\ud83d",
+    "\\ude00",
+    "\\ud83d\\ude00",
+    "\\uE03D",
+    "\xEE\x80\xBD",
     "\xC3",
     "\xE2\x80\xA8",
     "\xEF\xBB\xBF",

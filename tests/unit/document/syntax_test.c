@@ -60,7 +60,7 @@ static const struct {
      "1:7: there is no such escape sequence; inside single quotes a backslash is only a backslash\n"},
     {"a: \"\\x4\"\n",
      "1:7: this escape sequence needs more hexadecimal digits: two after \\x, four after \\u, eight after \\U\n"},
-    {"a: \"\\ud800\"\n", "1:7: this escape sequence names no Unicode character\n"},
+    {"a: \"\\U00110000\"\n", "1:7: this escape sequence names no Unicode character\n"},
     {"a: [,]\n", "1:5: expected a value before \",\"\n"},
     {"a: [1, }\n", "1:8: expected a value before \"}\"\n"},
     {"a: - b\n", "1:4: a '-' cannot start a list here: the list has to start on a line of its own\n"},
