@@ -1,7 +1,6 @@
 #include "engine/backend/cuda/cuda_backend.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #include "engine/backend/cuda/cuda_internal.h"
 
@@ -26,13 +25,7 @@ static void *address(struct gr_executable *executable, uint32_t buffer_index) {
 }
 
 static enum gr_status check_quiet(const struct gr_executable *executable, struct gr_error *error) {
-  const struct gr_device *device = executable->device;
-  if (device->process != getpid()) {
-    return gr_error_set(error, GR_ERR_STATE,
-                        "the process was forked after CUDA device %u was opened: it cannot be used in the child",
-                        device->device_index);
-  }
-  if (device->is_lost) return gr_cuda_lost(device, error);
+  GR_RETURN_IF_FAILED(gr_cuda_device_check(executable->device, error));
   if (executable->end == CUDA_END_NONE) return GR_OK;
   return gr_error_set(error, GR_ERR_STATE, "an earlier run failed or was broken off, and its buffers are not defined");
 }

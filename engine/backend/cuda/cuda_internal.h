@@ -23,6 +23,8 @@ enum {
  * is one and `may_move` is set, the work therefore runs on a thread of its own. Without it nothing is cleared. */
 typedef enum gr_status (*cuda_work_function)(void *context);
 enum gr_status gr_cuda_within(int device_index, bool may_move, cuda_work_function work, void *context);
+/* For work that makes things: on the wrong device it would succeed unseen. GR_OK where the device is current. */
+enum gr_status gr_cuda_require_current(struct gr_device *device, struct gr_error *error);
 
 /* The first loss of a device's context is remembered for all handles. True when there was one before. */
 bool gr_cuda_recall_loss(uint32_t device_index, struct gr_error *cause);
@@ -113,6 +115,8 @@ struct gr_device {
 
 /* The pool of page-locked memory; null when it cannot be made. */
 void *gr_cuda_device_pool(struct gr_device *device);
+/* GR_ERR_STATE in a forked child, GR_ERR_DEVICE_LOST after a loss. */
+enum gr_status gr_cuda_device_check(const struct gr_device *device, struct gr_error *error);
 /* Whether calls that free may be made: in this process, and nothing hangs on the device. */
 bool gr_cuda_device_is_free(const struct gr_device *device);
 

@@ -106,6 +106,25 @@ enum gr_status gr_cuda_describe(uint32_t device_index, struct gr_device_info *in
 
 /* ---- page-locked memory ---- */
 
+enum gr_status gr_cuda_require_current(struct gr_device *device, struct gr_error *error) {
+  int index = (int)device->device_index, current = -1;
+  GR_CUDA_RETURN_IF_FAILED(device, cudaGetDevice(&current), error, "asking for the current CUDA device");
+  if (current == index) return GR_OK;
+  /* Once more, to hear why; where it works now, the caller's device stays what it was all the same. */
+  GR_CUDA_RETURN_IF_FAILED(device, cudaSetDevice(index), error, "making CUDA device %d the current one", index);
+  (void)cudaSetDevice(current);
+  return gr_error_set(error, GR_ERR_BACKEND, "CUDA device %d could not be made the current one", index);
+}
+
+enum gr_status gr_cuda_device_check(const struct gr_device *device, struct gr_error *error) {
+  if (device->process != getpid()) {
+    return gr_error_set(error, GR_ERR_STATE,
+                        "the process was forked after CUDA device %u was opened: it cannot be used in the child",
+                        device->device_index);
+  }
+  return device->is_lost ? gr_cuda_lost(device, error) : GR_OK;
+}
+
 bool gr_cuda_device_is_free(const struct gr_device *device) {
   return device->process == getpid() && !gr_cuda_has_stuck(device->device_index);
 }
@@ -142,6 +161,7 @@ static enum gr_status make_ready(void *context) {
   struct opening *opening = context;
   struct gr_device *device = opening->device;
   struct cudaDeviceProp properties;
+  GR_RETURN_IF_FAILED(gr_cuda_require_current(device, opening->error));
   GR_CUDA_RETURN_IF_FAILED(device, cudaGetDeviceProperties(&properties, (int)device->device_index), opening->error,
                            "asking CUDA device %u for its properties", device->device_index);
   snprintf(device->name, sizeof device->name, "%.*s", (int)sizeof device->name - 1, properties.name);
@@ -223,9 +243,11 @@ void gr_cuda_close(struct gr_device *device) {
   if (gr_cuda_device_is_free(device)) {
     (void)gr_cuda_within((int)device->device_index, true, release, device);
   } else {
-    if (device->pool && device->pinned == &gr_pinned_default) device->pinned->destroy(device->pool);
     gr_memory_release(device->memory, device->kernels.libraries);
     gr_memory_release(device->memory, device->kernels.entries);
+    /* A program's own pool stays, and so must what it gives its memory back to. */
+    if (device->pool && device->pinned != &gr_pinned_default) return;
+    if (device->pool) device->pinned->destroy(device->pool);
   }
   gr_memory_release(device->memory, device);
 }

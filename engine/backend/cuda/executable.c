@@ -60,6 +60,7 @@ static enum gr_status make(void *context) {
   struct gr_executable *executable = building->executable;
   struct gr_error *error = building->error;
   uint64_t clock_ns = gr_clock_now_ns();
+  GR_RETURN_IF_FAILED(gr_cuda_require_current(executable->device, error));
   GR_RETURN_IF_FAILED(gr_cuda_memory_make(executable, error));
   GR_RETURN_IF_FAILED(gr_cuda_streams_make(executable, error));
   executable->facts.allocate_ns = elapsed_ns(&clock_ns);
@@ -85,19 +86,10 @@ static struct gr_executable *make_empty(struct gr_device *device, const struct g
   return executable;
 }
 
-static enum gr_status check_device(const struct gr_device *device, struct gr_error *error) {
-  if (device->process != getpid()) {
-    return gr_error_set(error, GR_ERR_STATE,
-                        "the process was forked after CUDA device %u was opened: it cannot be used in the child",
-                        device->device_index);
-  }
-  return device->is_lost ? gr_cuda_lost(device, error) : GR_OK;
-}
-
 enum gr_status gr_cuda_build(struct gr_device *device, const struct gr_plan *plan,
                              const struct gr_build_options *options, struct gr_executable **executable,
                              struct gr_error *error) {
-  GR_RETURN_IF_FAILED(check_device(device, error));
+  GR_RETURN_IF_FAILED(gr_cuda_device_check(device, error));
   if (gr_cuda_has_stuck(device->device_index)) {
     return gr_error_set(error, GR_ERR_STATE, "a run on CUDA device %u was broken off and is still running there",
                         device->device_index);
@@ -116,10 +108,10 @@ enum gr_status gr_cuda_build(struct gr_device *device, const struct gr_plan *pla
 
 /* ---- destroy ---- */
 
-/* Whether what was broken off has ended after all. */
+/* Whether nothing of it is left to run. */
 static bool has_ended(const struct gr_executable *executable) {
   for (uint32_t i = 0; i < executable->stream_count; i++) {
-    if (cudaStreamQuery(executable->streams[i]) == cudaErrorNotReady) return false;
+    if (executable->streams[i] && cudaStreamQuery(executable->streams[i]) == cudaErrorNotReady) return false;
   }
   return true;
 }
@@ -135,8 +127,8 @@ static enum gr_status release(void *context) {
     if (!has_ended(executable)) return GR_ERR_STATE;
     gr_cuda_count_stuck(executable->device->device_index, -1);
   }
-  /* Where another graph hangs, every call that frees would wait for it. */
-  if (!gr_cuda_device_is_free(executable->device)) return GR_OK;
+  /* Where another graph hangs, every call that frees would wait for it; and so may replays that nobody waited for. */
+  if (!gr_cuda_device_is_free(executable->device)) return has_ended(executable) ? GR_OK : GR_ERR_STATE;
   /* A failed build, and replays in flight, end first: they use the memory. */
   for (uint32_t i = 0; i < executable->stream_count; i++) {
     if (executable->streams[i]) (void)cudaStreamSynchronize(executable->streams[i]);
@@ -167,7 +159,7 @@ struct replaying {
 };
 
 static enum gr_status check_usable(const struct gr_executable *executable, struct gr_error *error) {
-  GR_RETURN_IF_FAILED(check_device(executable->device, error));
+  GR_RETURN_IF_FAILED(gr_cuda_device_check(executable->device, error));
   if (executable->end == CUDA_END_NONE) return GR_OK;
   return gr_error_set(error, GR_ERR_STATE,
                       executable->end == CUDA_END_FAILED

@@ -16,12 +16,11 @@ struct errand {
 
 static void run_errand(struct errand *errand) {
   int before = 0;
-  bool is_switched = false;
-  if (errand->device_index >= 0 && cudaGetDevice(&before) == cudaSuccess && before != errand->device_index) {
-    is_switched = cudaSetDevice(errand->device_index) == cudaSuccess;
-  }
+  bool is_other = errand->device_index >= 0 && cudaGetDevice(&before) == cudaSuccess && before != errand->device_index;
+  /* Where that fails, calls with a stream or an event say why; work that makes things looks itself. */
+  if (is_other) (void)cudaSetDevice(errand->device_index);
   errand->status = errand->work(errand->context);
-  if (is_switched) (void)cudaSetDevice(before);
+  if (is_other) (void)cudaSetDevice(before);
 }
 
 static void *run_errand_apart(void *context) {

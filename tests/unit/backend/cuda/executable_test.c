@@ -65,7 +65,8 @@ static bool is_about_a_step(const char *function) {
 /* Failures that the back end may pass over: it then works all the same. */
 static bool may_pass(const char *function) {
   static const char *const names[] = {
-      "cudaGetDevice",        /* the device is then set by nobody, and it is 0 all along */
+      "cudaGetDevice",        /* calls with a stream do not need the current device */
+      "cudaSetDevice",        /* likewise; or the caller's cannot be brought back */
       "cudaEventElapsedTime", /* a time is missing in the report */
       "cudaHostAlloc",        /* the pool tries again */
       "cudaFree",
@@ -82,13 +83,26 @@ static bool may_pass(const char *function) {
   return false;
 }
 
-static void every_call(enum gr_mode mode) {
+/* The caller's device is another one, or the same. */
+static void start_on(int device) {
+  double_start(1);
+  fake_cuda_set_device_count(4);
+  ck_assert_int_eq(cudaSetDevice(device), cudaSuccess);
+}
+
+static void is_still_on(int device) {
+  int current = -1;
+  ck_assert_int_eq(cudaGetDevice(&current), cudaSuccess);
+  ck_assert_int_eq(current, device);
+}
+
+static void every_call(enum gr_mode mode, int device) {
   struct bench bench;
   double_start(1);
   plan_it(&bench);
   uint64_t failures = 0, named = 0;
   for (uint64_t nth = 1;; nth++) {
-    double_start(1);
+    start_on(device);
     fake_cuda_fail_call(nth, cudaErrorInvalidValue);
     struct gr_error error = {0};
     enum gr_status status = walk(&bench, mode, &error);
@@ -115,6 +129,7 @@ static void every_call(enum gr_mode mode) {
                   function);
     close_up(&bench);
     double_end();
+    if (!function || strcmp(function, "cudaSetDevice") != 0) is_still_on(device);
   }
   ck_assert_uint_gt(failures, 30);
   ck_assert_uint_ge(named, 7);
@@ -122,7 +137,31 @@ static void every_call(enum gr_mode mode) {
   bench_release(&bench);
 }
 
-START_TEST(every_call_fails) { every_call(modes[_i]); }
+START_TEST(every_call_fails) { every_call(modes[_i % 3], _i < 3 ? 0 : 3); }
+END_TEST
+
+/* What would be made on the caller's device is not made at all. */
+START_TEST(a_device_that_cannot_be_made_current) {
+  static const char *const functions[] = {"cudaSetDevice", "cudaGetDevice"};
+  for (int i = 0; i < 2; i++) {
+    struct bench bench;
+    double_start(1);
+    plan_it(&bench);
+    start_on(3);
+    bench_open(&bench);
+    fake_cuda_fail_function(functions[i], 1, cudaErrorInvalidValue);
+    struct gr_error error = {0};
+    ck_assert_int_eq(bench_try_build(&bench, modes[_i], &error), GR_ERR_BACKEND);
+    ck_assert_str_eq(error.message, "CUDA device 0 could not be made the current one");
+    ck_assert_ptr_null(bench.executable);
+    is_still_on(3);
+    bench_build(&bench, modes[_i]);
+    bench_run(&bench, 2);
+    oracle_compare(&bench, 2, functions[i]);
+    is_still_on(3);
+    bench_release(&bench);
+  }
+}
 END_TEST
 
 /* Releases that fail leave an error pending for nobody. */
@@ -217,7 +256,8 @@ int main(void) {
   TCase *tcase = tcase_create("executable");
   tcase_set_timeout(tcase, 120);
   tcase_add_test(tcase, the_pipeline_is_right);
-  tcase_add_loop_test(tcase, every_call_fails, 0, 3);
+  tcase_add_loop_test(tcase, every_call_fails, 0, 6);
+  tcase_add_loop_test(tcase, a_device_that_cannot_be_made_current, 0, 3);
   tcase_add_test(tcase, every_call_of_the_end_fails);
   tcase_add_loop_test(tcase, every_allocation_fails, 0, 3);
   tcase_add_loop_test(tcase, launches_allocate_nothing, 0, 3);

@@ -170,6 +170,30 @@ START_TEST(a_hang_ends_in_a_timeout) {
 }
 END_TEST
 
+/* Left on purpose, likewise. */
+struct gr_executable *left_beside;
+
+/* Replays that nobody waited for, while something else hangs: they may still run, so they keep what they use. */
+START_TEST(replays_in_flight_beside_a_hang) {
+  struct bench one, other;
+  bench_text(&one, chain_text, modes[_i], 3);
+  bench_init(&other);
+  bench_plan(&other, graph_from_text(&other.memory, "f:w:x f>g g:r:x g:u:y"), GR_POLICY_LEVELS, 0);
+  bench_open(&other);
+  bench_build(&other, GR_MODE_GRAPH);
+  fake_cuda_hang_kernel("mix");
+  struct gr_error error = {0};
+  must(cuda->launch(other.executable, NULL, &error), &error);
+  left_beside = other.executable;
+  run_and_fail(&one, 50000000, NULL, GR_ERR_TIMEOUT, &error);
+  uint64_t live = other.memory.live_count;
+  cuda->destroy(other.executable);
+  ck_assert_uint_eq(other.memory.live_count, live);
+  cuda->close(other.device);
+  let_go(&one);
+}
+END_TEST
+
 /* What was broken off and has ended by then is freed after all. */
 START_TEST(what_ended_after_all_is_freed) {
   struct bench bench;
@@ -350,6 +374,7 @@ int main(void) {
   tcase_add_loop_test(tcase, a_lone_culprit_is_named, 0, 3);
   tcase_add_loop_test(tcase, the_others_nodes_are_not_blamed, 0, 3);
   tcase_add_loop_test(tcase, a_hang_ends_in_a_timeout, 0, 3);
+  tcase_add_loop_test(tcase, replays_in_flight_beside_a_hang, 0, 3);
   tcase_add_loop_test(tcase, what_ended_after_all_is_freed, 0, 3);
   tcase_add_loop_test(tcase, a_hang_is_cancelled, 0, 3);
   tcase_add_loop_test(tcase, nodes_that_ran_are_ok_when_cancelled, 0, 9);
