@@ -83,6 +83,18 @@ static void stage(struct fake_operation *operation) {
   operation->from = (struct fake_place){operation->staged, box->width, slice};
 }
 
+/* A copy in a graph from pageable memory to the device: its bytes are those at the time of the launch, whatever the
+ * nodes before it still write there. */
+struct fake_operation *fake_operation_at_launch(struct fake_operation *operation) {
+  bool is_taken = operation->kind == FAKE_COPY && kind_of(operation->from.address) == FAKE_PAGEABLE &&
+                  kind_of(operation->to.address) == FAKE_DEVICE;
+  if (!is_taken) return fake_operation_hold(operation);
+  struct transfer copy = {.box = operation->box, .to = operation->to, .from = operation->from};
+  struct fake_operation *taken = operation_of(FAKE_COPY, &copy);
+  stage(taken);
+  return taken;
+}
+
 /* A copy outside a capture. From pageable memory the bytes have been taken when the call returns, after the stream's
  * earlier work; to pageable memory they have arrived. */
 static cudaError_t issue_copy(struct CUstream_st *stream, cudaStream_t handle, const struct transfer *copy,

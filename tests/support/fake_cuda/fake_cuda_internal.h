@@ -82,7 +82,7 @@ struct fake_operation {
   enum fake_kind kind;
   struct fake_box box;
   struct fake_place to, from;
-  unsigned char *staged; /* the bytes of a pageable source, taken when the copy was called; owned */
+  unsigned char *staged; /* the bytes of a pageable source, taken when the copy was called or launched; owned */
   int value;
   struct CUkern_st *kernel;
   char *entry; /* owned */
@@ -98,6 +98,8 @@ struct fake_operation {
 struct fake_operation *fake_operation_make(enum fake_kind kind);
 struct fake_operation *fake_operation_hold(struct fake_operation *operation);
 void fake_operation_drop(struct fake_operation *operation);
+/* What one launch of a graph does in place of the node's operation; the caller gets a reference. */
+struct fake_operation *fake_operation_at_launch(struct fake_operation *operation);
 
 /* Does it; cudaSuccess, or the code of the fault that it ends in. Host functions are not for it. */
 cudaError_t fake_operation_run(const struct fake_operation *operation, int device);

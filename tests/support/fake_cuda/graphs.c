@@ -305,7 +305,7 @@ static struct fake_work *add_node(const struct CUgraphExec_st *exec, size_t i, s
   for (size_t k = 0; k < exec->before_count[i]; k++) fake_list_add(&before, nodes[exec->before[i][k]]);
   if (before.count == 0) fake_list_add(&before, start);
   if (operation->kind == FAKE_WAIT) fake_list_add(&before, operation->event->work);
-  struct fake_work *work = fake_work_add(fake_operation_hold(operation), exec->device,
+  struct fake_work *work = fake_work_add(fake_operation_at_launch(operation), exec->device,
                                          (struct fake_work *const *)before.items, before.count);
   if (operation->kind == FAKE_RECORD) fake_event_set_work(operation->event, work);
   fake_list_release(&before);

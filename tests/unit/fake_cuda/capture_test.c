@@ -623,6 +623,33 @@ START_TEST(test_memset_of_pageable_memory_shows_when_instantiated) {
 }
 END_TEST
 
+static void add_one(void *byte) { ++*(char *)byte; }
+
+/* Not those at its turn, behind the function. */
+START_TEST(test_copy_of_pageable_memory_takes_its_bytes_at_launch) {
+  cudaGraph_t graph = NULL;
+  cudaGraphExec_t exec = NULL;
+  memset(fixture_pageable, 0, sizeof fixture_pageable);
+  fixture_pageable[0] = 3;
+  begin(S);
+  expect(cudaSuccess, cudaLaunchHostFunc(S, add_one, fixture_pageable));
+  expect(cudaSuccess, cudaMemcpyAsync(fixture.other, fixture_pageable, 4, cudaMemcpyHostToDevice, S));
+  expect(cudaSuccess, cudaStreamEndCapture(S, &graph));
+  expect(cudaSuccess, cudaGraphInstantiate(&exec, graph, 0));
+  fixture_pageable[0] = 5;
+  for (char launch = 0; launch < 3; launch++) {
+    expect(cudaSuccess, cudaGraphLaunch(exec, S));
+    expect(cudaSuccess, cudaStreamSynchronize(S));
+    ck_assert_int_eq(fixture_pageable[0], 6 + launch);
+    expect(cudaSuccess, cudaMemcpyAsync(fixture_pageable + 8, fixture.other, 4, cudaMemcpyDeviceToHost, S));
+    expect(cudaSuccess, cudaStreamSynchronize(S));
+    ck_assert_int_eq(fixture_pageable[8], 5 + launch);
+  }
+  expect(cudaSuccess, cudaGraphExecDestroy(exec));
+  expect(cudaSuccess, cudaGraphDestroy(graph));
+}
+END_TEST
+
 START_TEST(test_empty_graph) {
   cudaGraph_t graph = NULL;
   cudaGraphExec_t exec = NULL;
@@ -782,6 +809,7 @@ static void add_states(Suite *suite) {
 static void add_graphs(Suite *suite) {
   TCase *graphs = add_case(suite, "graphs");
   tcase_add_test(graphs, test_memset_of_pageable_memory_shows_when_instantiated);
+  tcase_add_test(graphs, test_copy_of_pageable_memory_takes_its_bytes_at_launch);
   tcase_add_test(graphs, test_empty_graph);
   tcase_add_test(graphs, test_end_without_a_place_for_the_graph);
   tcase_add_test(graphs, test_counts_and_arrays);
