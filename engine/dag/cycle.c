@@ -144,15 +144,6 @@ const struct gr_after *gr_dag_find_after(const struct gr_pipeline *pipeline, uin
   return NULL;
 }
 
-static bool have_common_elements(const struct gr_reference *a, const struct gr_reference *b) {
-  if (a->buffer_index != b->buffer_index || a->element_count == 0 || b->element_count == 0) return false;
-  for (uint32_t i = 0; i < a->rank; i++) {
-    uint64_t a_start = a->starts ? a->starts[i] : 0, b_start = b->starts ? b->starts[i] : 0;
-    if (a_start >= b_start + b->extents[i] || b_start >= a_start + a->extents[i]) return false;
-  }
-  return true;
-}
-
 /* The first buffer of which both nodes touch the same elements, one of them writing; null: none. */
 static const char *find_shared_buffer(const struct gr_pipeline *pipeline, uint32_t from, uint32_t to) {
   const struct gr_node *left = &pipeline->nodes[from], *right = &pipeline->nodes[to];
@@ -162,7 +153,7 @@ static const char *find_shared_buffer(const struct gr_pipeline *pipeline, uint32
       const struct gr_node_access *second = &pipeline->accesses[right->first_access + k];
       const struct gr_reference *reference = &pipeline->references[first->reference_index];
       if (((first->access | second->access) & GR_ACCESS_WRITE) != 0 &&
-          have_common_elements(reference, &pipeline->references[second->reference_index])) {
+          gr_reference_overlaps(reference, &pipeline->references[second->reference_index])) {
         return pipeline->buffers[reference->buffer_index].name;
       }
     }

@@ -45,6 +45,11 @@ enum gr_status gr_dag_check_cycles(struct gr_memory *memory, const struct gr_pip
 enum gr_status gr_dag_from_edges(struct gr_memory *memory, uint32_t node_count, const uint32_t *edges,
                                  uint64_t edge_count, struct gr_dag **dag, struct gr_error *error);
 
+/* Is that edge there? By bisection of the shorter list. */
+bool gr_dag_has_edge(const struct gr_dag *dag, uint32_t from, uint32_t to);
+/* The same of any ascending list. */
+bool gr_dag_is_listed(const uint32_t *ascending, uint64_t count, uint32_t value);
+
 /* Answers 'is there a path from a to b' with precomputed labels and a bounded search. Not thread-safe (it holds marks).
  */
 struct gr_reach;

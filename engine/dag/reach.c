@@ -142,7 +142,7 @@ static enum gr_reach_answer judge(const struct label *from, const struct label *
   return GR_REACH_UNKNOWN;
 }
 
-static bool is_listed(const uint32_t *ascending, uint64_t count, uint32_t value) {
+bool gr_dag_is_listed(const uint32_t *ascending, uint64_t count, uint32_t value) {
   uint64_t low = 0, high = count;
   while (low < high) {
     uint64_t middle = low + (high - low) / 2;
@@ -152,11 +152,11 @@ static bool is_listed(const uint32_t *ascending, uint64_t count, uint32_t value)
   return low < count && ascending[low] == value;
 }
 
-static bool has_edge(const struct gr_dag *dag, uint32_t from, uint32_t to) {
+bool gr_dag_has_edge(const struct gr_dag *dag, uint32_t from, uint32_t to) {
   uint64_t out = dag->successor_begin[from + 1] - dag->successor_begin[from];
   uint64_t in = dag->predecessor_begin[to + 1] - dag->predecessor_begin[to];
-  if (out < in) return is_listed(dag->successors + dag->successor_begin[from], out, to);
-  return is_listed(dag->predecessors + dag->predecessor_begin[to], in, from);
+  if (out < in) return gr_dag_is_listed(dag->successors + dag->successor_begin[from], out, to);
+  return gr_dag_is_listed(dag->predecessors + dag->predecessor_begin[to], in, from);
 }
 
 static void start_side(struct gr_reach *reach, uint32_t which, uint32_t node) {
@@ -214,7 +214,7 @@ enum gr_reach_answer gr_reach_quick(const struct gr_reach *reach, uint32_t from,
   if (from == to) return GR_REACH_YES;
   enum gr_reach_answer answer = judge(&reach->labels[from], &reach->labels[to]);
   if (answer != GR_REACH_UNKNOWN) return answer;
-  return has_edge(reach->dag, from, to) ? GR_REACH_YES : GR_REACH_UNKNOWN;
+  return gr_dag_has_edge(reach->dag, from, to) ? GR_REACH_YES : GR_REACH_UNKNOWN;
 }
 
 enum gr_reach_answer gr_reach_path(struct gr_reach *reach, uint32_t from, uint32_t to) {

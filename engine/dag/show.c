@@ -1,28 +1,16 @@
 #include <inttypes.h>
-#include <string.h>
 
 #include "engine/dag/dag_internal.h"
-
-static bool is_plain(const char *name) {
-  static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
-  return name[0] != '\0' && name[strspn(name, allowed)] == '\0';
-}
-
-/* Names that could be taken for something else are shown in quotes. */
-static void append_name(struct gr_text *out, const char *name) {
-  if (is_plain(name)) gr_text_append_text(out, name);
-  else gr_text_append_json(out, gr_view_of(name));
-}
 
 void gr_dag_show(const struct gr_dag *dag, const struct gr_pipeline *pipeline, struct gr_text *out) {
   gr_text_append_format(out, "dag: %" PRIu32 " nodes, %" PRIu64 " edges (%" PRIu64 " declared), %" PRIu32 " levels\n",
                         dag->node_count, dag->edge_count, dag->declared_edge_count, dag->level_count);
   for (uint32_t i = 0; i < dag->node_count; i++) {
     gr_text_append_format(out, "  level %" PRIu32 "  ", dag->level[i]);
-    append_name(out, pipeline->nodes[i].name);
+    gr_pipeline_append_name(out, pipeline->nodes[i].name);
     for (uint64_t k = dag->successor_begin[i]; k < dag->successor_begin[i + 1]; k++) {
       gr_text_append_text(out, k == dag->successor_begin[i] ? " -> " : ", ");
-      append_name(out, pipeline->nodes[dag->successors[k]].name);
+      gr_pipeline_append_name(out, pipeline->nodes[dag->successors[k]].name);
     }
     gr_text_append_text(out, "\n");
   }

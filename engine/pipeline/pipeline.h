@@ -251,6 +251,11 @@ struct gr_fill_box {
 void gr_pipeline_copy_box(const struct gr_pipeline *pipeline, uint32_t node_index, struct gr_copy_box *box);
 void gr_pipeline_fill_box(const struct gr_pipeline *pipeline, uint32_t node_index, struct gr_fill_box *box);
 
+/* Do the two share an element of one buffer? */
+bool gr_reference_overlaps(const struct gr_reference *a, const struct gr_reference *b);
+
+/* A name as it is, or in quotes where it could be taken for something else; for what is shown as text. */
+void gr_pipeline_append_name(struct gr_text *out, const char *name);
 /* The typed pipeline as stable text, for --dump=pipeline and goldens. */
 void gr_pipeline_show(const struct gr_pipeline *pipeline, struct gr_text *out);
 

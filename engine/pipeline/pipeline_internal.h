@@ -271,8 +271,6 @@ enum gr_lookup gr_reader_reference(struct gr_reader *reader, const struct gr_whe
                                    struct gr_reference *reference);
 /* Appends to the pipeline's references; GR_NO_INDEX without memory. */
 uint32_t gr_reader_add_reference(struct gr_reader *reader, const struct gr_reference *reference);
-/* Do the two share an element of one buffer? */
-bool gr_reference_overlaps(const struct gr_reference *a, const struct gr_reference *b);
 /* "x" or "x[0:4, 2:8]" for messages. */
 struct gr_shown_reference {
   char text[200];

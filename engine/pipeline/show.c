@@ -1,6 +1,7 @@
 /* The typed pipeline as stable text. Names and paths are JSON strings, so that each entry stays on one line. */
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "engine/pipeline/pipeline_internal.h"
 
@@ -235,4 +236,10 @@ void gr_pipeline_show(const struct gr_pipeline *pipeline, struct gr_text *out) {
   show_params(out, pipeline);
   for (uint32_t i = 0; i < pipeline->buffer_count; i++) show_buffer(out, &pipeline->buffers[i]);
   for (uint32_t i = 0; i < pipeline->node_count; i++) show_node(out, pipeline, i);
+}
+
+void gr_pipeline_append_name(struct gr_text *out, const char *name) {
+  static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
+  if (name[0] != '\0' && name[strspn(name, allowed)] == '\0') gr_text_append_text(out, name);
+  else gr_text_append_json(out, gr_view_of(name));
 }

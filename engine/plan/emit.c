@@ -75,19 +75,6 @@ static bool emit_needed(struct gr_plan_draft *draft, const uint8_t *is_redundant
   return true;
 }
 
-/* Neighbours in a topological order are ordered by the dag exactly when there is an edge between them. */
-static bool has_edge(const struct gr_plan *plan, uint32_t from_step, uint32_t to_step) {
-  const struct gr_dag *dag = plan->dag;
-  uint32_t from = plan->steps[from_step].node_index, to = plan->steps[to_step].node_index;
-  uint64_t low = dag->predecessor_begin[to], high = dag->predecessor_begin[to + 1];
-  while (low < high) {
-    uint64_t middle = low + (high - low) / 2;
-    if (dag->predecessors[middle] < from) low = middle + 1;
-    else high = middle;
-  }
-  return low < dag->predecessor_begin[to + 1] && dag->predecessors[low] == from;
-}
-
 static bool emit_line(struct gr_plan_draft *draft) {
   struct gr_plan *plan = draft->plan;
   uint32_t count = plan->step_count;
@@ -95,7 +82,9 @@ static bool emit_line(struct gr_plan_draft *draft) {
   for (uint32_t step = 1; step < count; step++) {
     draft->before.begin[step + 1] = step;
     draft->before.items[step - 1] = step - 1;
-    if (!has_edge(plan, step - 1, step)) plan->counts.order_edges++;
+    /* Neighbours in a topological order are ordered by the dag exactly when there is an edge between them. */
+    bool is_edge = gr_dag_has_edge(plan->dag, plan->steps[step - 1].node_index, plan->steps[step].node_index);
+    if (!is_edge) plan->counts.order_edges++;
   }
   plan->counts.redundant_edges = plan->dag->edge_count + plan->counts.order_edges - plan->counts.emitted_edges;
   return true;

@@ -1,5 +1,3 @@
-#include <string.h>
-
 #include "engine/plan/plan_internal.h"
 
 /* What lanes do to the order: which edges they give, which they give too much, and where waits remain. */
@@ -16,16 +14,6 @@ static enum gr_reach_answer reach(const struct gr_plan_draft *draft, uint32_t fr
 
 bool gr_plan_is_ordered(const struct gr_plan_draft *draft, uint32_t from_step, uint32_t to_step) {
   return reach(draft, from_step, to_step) == GR_REACH_YES;
-}
-
-static bool is_among(const uint32_t *ascending, uint64_t count, uint32_t value) {
-  uint64_t low = 0, high = count;
-  while (low < high) {
-    uint64_t middle = low + (high - low) / 2;
-    if (ascending[middle] < value) low = middle + 1;
-    else high = middle;
-  }
-  return low < count && ascending[low] == value;
 }
 
 static bool find_lane_order(struct gr_plan_draft *draft) {
@@ -55,7 +43,7 @@ static bool judge_lane_order(struct gr_plan_draft *draft) {
     uint64_t before_count = draft->before.begin[step + 1] - draft->before.begin[step];
     if (previous == GR_PLAN_NONE) {
       draft->steps[step].lane_order_is_emitted = before_count == 0;
-    } else if (is_among(before, before_count, previous)) {
+    } else if (gr_dag_is_listed(before, before_count, previous)) {
       draft->steps[step].lane_order_is_emitted = true;
       plan->counts.lane_edges++;
     } else {

@@ -68,9 +68,6 @@ enum gr_status gr_plan_verify_order(struct gr_memory *memory, const struct gr_pl
 /* "copy", "fill", "kernel", "empty"; a static string. */
 const char *gr_plan_operation_name(uint8_t operation);
 
-/* A name as it is, or in quotes where it could be taken for something else. */
-void gr_plan_append_name(struct gr_text *out, const char *name);
-
 /* What a plan does not hold since only people ask for it. */
 struct gr_plan_reasons {
   uint8_t *is_declared;    /* [waits]: the node's `after` has the one that it waits for */

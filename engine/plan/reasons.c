@@ -54,9 +54,7 @@ static bool keep_false(const struct gr_plan *plan, struct gr_memory *memory, uin
 static void keep_added(const struct gr_plan *plan, uint32_t *lane_previous) {
   for (uint32_t step = 1; step < plan->step_count; step++) {
     uint32_t from = plan->steps[step - 1].node_index, to = plan->steps[step].node_index;
-    for (uint64_t k = plan->dag->predecessor_begin[to]; k < plan->dag->predecessor_begin[to + 1]; k++) {
-      if (plan->dag->predecessors[k] == from) lane_previous[step] = GR_PLAN_NONE;
-    }
+    if (gr_dag_has_edge(plan->dag, from, to)) lane_previous[step] = GR_PLAN_NONE;
   }
 }
 
@@ -93,21 +91,6 @@ void gr_plan_release_reasons(struct gr_memory *memory, struct gr_plan_reasons *r
   memset(reasons, 0, sizeof *reasons);
 }
 
-void gr_plan_append_name(struct gr_text *out, const char *name) {
-  static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
-  if (name[0] != '\0' && name[strspn(name, allowed)] == '\0') gr_text_append_text(out, name);
-  else gr_text_append_json(out, gr_view_of(name));
-}
-
-static bool share_elements(const struct gr_reference *a, const struct gr_reference *b) {
-  if (a->buffer_index != b->buffer_index || a->element_count == 0 || b->element_count == 0) return false;
-  for (uint32_t i = 0; i < a->rank; i++) {
-    uint64_t a_start = a->starts ? a->starts[i] : 0, b_start = b->starts ? b->starts[i] : 0;
-    if (a_start >= b_start + b->extents[i] || b_start >= a_start + a->extents[i]) return false;
-  }
-  return true;
-}
-
 /* The first conflict between two nodes, as (how the later one uses it, how the earlier one does, buffer). */
 static bool find_conflict(const struct gr_plan *plan, const struct gr_node *later, const struct gr_node *earlier,
                           uint32_t use[2], const char **buffer) {
@@ -118,7 +101,7 @@ static bool find_conflict(const struct gr_plan *plan, const struct gr_node *late
       const struct gr_node_access *b = &pipeline->accesses[earlier->first_access + k];
       if (!((a->access | b->access) & GR_ACCESS_WRITE)) continue;
       const struct gr_reference *reference = &pipeline->references[a->reference_index];
-      if (!share_elements(reference, &pipeline->references[b->reference_index])) continue;
+      if (!gr_reference_overlaps(reference, &pipeline->references[b->reference_index])) continue;
       use[0] = a->access;
       use[1] = b->access;
       *buffer = pipeline->buffers[reference->buffer_index].name;
@@ -146,9 +129,9 @@ void gr_plan_append_reason(const struct gr_plan *plan, const struct gr_plan_reas
   if (is_declared && conflicts) gr_text_append_text(out, "; ");
   if (conflicts) {
     gr_text_append_format(out, "%s ", use_name(use[0]));
-    gr_plan_append_name(out, buffer);
+    gr_pipeline_append_name(out, buffer);
     gr_text_append_text(out, ", which ");
-    gr_plan_append_name(out, earlier->name);
+    gr_pipeline_append_name(out, earlier->name);
     gr_text_append_format(out, " %s", use_name(use[1]));
   }
   if (!is_declared && !conflicts) gr_text_append_text(out, "an edge of the graph");

@@ -3,13 +3,13 @@
 #include "engine/plan/plan_internal.h"
 
 static void append_step(struct gr_text *out, const struct gr_plan *plan, uint32_t step) {
-  gr_plan_append_name(out, gr_plan_node_name(plan, step));
+  gr_pipeline_append_name(out, gr_plan_node_name(plan, step));
 }
 
 static void show_head(const struct gr_plan *plan, struct gr_text *out) {
   const struct gr_plan_counts *counts = &plan->counts;
   gr_text_append_text(out, "plan of ");
-  gr_plan_append_name(out, plan->pipeline->name);
+  gr_pipeline_append_name(out, plan->pipeline->name);
   gr_text_append_format(out, "\n  policy   %s", gr_policy_name(plan->policy));
   if (plan->policy != plan->options.policy) {
     gr_text_append_format(out, " (%s was asked for; it needs measured times, and there are none)",
@@ -112,25 +112,16 @@ static void show_false(const struct gr_plan *plan, const struct gr_plan_reasons 
   }
 }
 
-static bool is_emitted(const struct gr_plan *plan, uint32_t from, uint32_t to) {
-  uint64_t low = plan->emitted_begin[to], high = plan->emitted_begin[to + 1];
-  while (low < high) {
-    uint64_t middle = low + (high - low) / 2;
-    if (plan->emitted[middle] < from) low = middle + 1;
-    else high = middle;
-  }
-  return low < plan->emitted_begin[to + 1] && plan->emitted[low] == from;
-}
-
 static void show_redundant(const struct gr_plan *plan, struct gr_text *out) {
   const struct gr_dag *dag = plan->dag;
   if (plan->counts.redundant_edges == 0) return;
   gr_text_append_text(out, "redundant edges, left out since other paths enforce them\n");
   for (uint32_t step = 0; step < plan->step_count; step++) {
     uint32_t node = plan->steps[step].node_index;
+    uint64_t first = plan->emitted_begin[step], count = plan->emitted_begin[step + 1] - first;
     for (uint64_t k = dag->predecessor_begin[node]; k < dag->predecessor_begin[node + 1]; k++) {
       uint32_t from = plan->step_of_node[dag->predecessors[k]];
-      if (is_emitted(plan, from, step)) continue;
+      if (gr_dag_is_listed(plan->emitted + first, count, from)) continue;
       gr_text_append_text(out, "  ");
       append_step(out, plan, from);
       gr_text_append_text(out, " -> ");
@@ -142,7 +133,7 @@ static void show_redundant(const struct gr_plan *plan, struct gr_text *out) {
 
 static void show_slot(const char *name, uint64_t offset_bytes, uint64_t size_bytes, struct gr_text *out) {
   gr_text_append_text(out, "    ");
-  gr_plan_append_name(out, name);
+  gr_pipeline_append_name(out, name);
   gr_text_append_format(out, "  at %" PRIu64 ", ", offset_bytes);
   gr_text_append_bytes(out, size_bytes);
   gr_text_append_text(out, "\n");

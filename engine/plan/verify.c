@@ -79,16 +79,6 @@ static enum gr_status check_steps(const struct gr_plan *plan, uint32_t *in_lane,
   return GR_OK;
 }
 
-static bool is_dag_edge(const struct gr_dag *dag, uint32_t from, uint32_t to) {
-  uint64_t low = dag->predecessor_begin[to], high = dag->predecessor_begin[to + 1];
-  while (low < high) {
-    uint64_t middle = low + (high - low) / 2;
-    if (dag->predecessors[middle] < from) low = middle + 1;
-    else high = middle;
-  }
-  return low < dag->predecessor_begin[to + 1] && dag->predecessors[low] == from;
-}
-
 static enum gr_status check_emitted_of(const struct gr_plan *plan, uint32_t step, uint64_t *order_edges,
                                        struct gr_error *error) {
   for (uint64_t k = plan->emitted_begin[step]; k < plan->emitted_begin[step + 1]; k++) {
@@ -97,7 +87,7 @@ static enum gr_status check_emitted_of(const struct gr_plan *plan, uint32_t step
     if (k > plan->emitted_begin[step] && plan->emitted[k - 1] >= before) {
       return broken_step(plan, step, error, "the emitted predecessors do not ascend; those");
     }
-    if (is_dag_edge(plan->dag, plan->steps[before].node_index, plan->steps[step].node_index)) continue;
+    if (gr_dag_has_edge(plan->dag, plan->steps[before].node_index, plan->steps[step].node_index)) continue;
     if (plan->policy != GR_POLICY_SERIAL || before + 1 != step) {
       return broken_step(plan, step, error, "an emitted predecessor that the dag lacks");
     }

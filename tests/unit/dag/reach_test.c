@@ -102,6 +102,25 @@ START_TEST(long_chains_and_wide_fans_need_no_walk) {
 }
 END_TEST
 
+START_TEST(edges_are_found) {
+  struct gr_dag *dag = random_dag(7, 20, 60);
+  uint64_t found = 0;
+  for (uint32_t from = 0; from < dag->node_count; from++) {
+    for (uint32_t to = 0; to < dag->node_count; to++) {
+      bool is_there = false;
+      for (uint64_t k = dag->predecessor_begin[to]; k < dag->predecessor_begin[to + 1]; k++) {
+        is_there |= dag->predecessors[k] == from;
+      }
+      ck_assert_int_eq(gr_dag_has_edge(dag, from, to), is_there);
+      found += is_there;
+    }
+  }
+  ck_assert_uint_eq(found, dag->edge_count);
+  ck_assert(!gr_dag_is_listed(NULL, 0, 3));
+  gr_dag_destroy(dag);
+}
+END_TEST
+
 START_TEST(nth_allocation_fails) {
   struct gr_dag *dag = random_dag(1, 20, 40);
   uint64_t live = memory.live_count;
@@ -127,6 +146,7 @@ int main(void) {
   tcase_add_test(cases, answers_are_those_of_brute_force);
   tcase_add_test(cases, a_spent_budget_never_lies);
   tcase_add_test(cases, long_chains_and_wide_fans_need_no_walk);
+  tcase_add_test(cases, edges_are_found);
   tcase_add_test(cases, nth_allocation_fails);
   suite_add_tcase(suite, cases);
   SRunner *runner = srunner_create(suite);
