@@ -40,7 +40,8 @@ static const struct {
     {"a: \"\\ud800\\udc00\\udbff\\udfff\"\n", "\xF0\x90\x80\x80\xF4\x8F\xBF\xBF"},
     {"a: \"one " PAIR "\n  two\\\n  " PAIR "\"\n", "one " FACE " two" FACE},
     /* Behind what may come before a text. */
-    {"a: &b # " PAIR "\n  !!str # \"" OWN_ESCAPES "\n  \"" PAIR "\"\n", FACE},
+    {"a: &b # " OWN_ESCAPES "\n  !!str # \"" PAIR "\n  \"" PAIR "\"\n", FACE},
+    {"a: &b # \\ud83e\\udd80\n  '" PAIR "'\n", PAIR},
     {"# " PAIR "\na: &b \"" PAIR "\" # " PAIR "\n", FACE},
     /* Private-use characters of the file's own, in every form and order. */
     {"a: \"" OWN PAIR OWN "\"\n", OWN FACE OWN},
@@ -228,7 +229,6 @@ START_TEST(errors_keep_their_place) { expect_errors(errors[_i].source, errors[_i
 END_TEST
 
 START_TEST(tabs_of_json) {
-  const char *tree = "map of 2 flow %s\n  \"a\": \"1\" plain flow %s\n  \"b\": list of 0 flow %s\n";
   static const struct {
     const char *source, *root, *first, *second;
   } rows[] = {
@@ -238,7 +238,8 @@ START_TEST(tabs_of_json) {
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     char expected[256];
-    snprintf(expected, sizeof expected, tree, rows[i].root, rows[i].first, rows[i].second);
+    snprintf(expected, sizeof expected, "map of 2 flow %s\n  \"a\": \"1\" plain flow %s\n  \"b\": list of 0 flow %s\n",
+             rows[i].root, rows[i].first, rows[i].second);
     expect_tree(rows[i].source, expected);
   }
   expect_errors("\ta: {}\n", "1:1: a tab is used for indentation here; YAML allows only spaces\n");
