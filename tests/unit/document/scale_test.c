@@ -60,6 +60,20 @@ static void append_unknown_aliases(struct gr_text *text, int count) {
   for (int i = 0; i < count; i++) gr_text_append_format(text, "- *n%d\n", i);
 }
 
+static void append_long_pairs(struct gr_text *text, int count) {
+  gr_text_append_text(text, "note: \"");
+  for (int i = 0; i < count; i++) gr_text_append_text(text, "\\ud83d\\ude00\\ue03d");
+  gr_text_append_text(text, "\"\nalso: ");
+  for (int i = 0; i < count; i++) gr_text_append_text(text, "\\ud83d\\ude00\\uE03D");
+  gr_text_append_text(text, "\n");
+}
+
+static void append_many_pairs(struct gr_text *text, int count) {
+  gr_text_append_text(text, "nodes:\n");
+  for (int i = 0; i < count; i++)
+    gr_text_append_text(text, "- &a # \\ud83d\\ude00\n  {\"\\ud83d\\ude00\": '\\ud83d\\ude00', a: \"\\ue03d\"}\n-\n");
+}
+
 static const struct {
   const char *name;
   void (*append)(struct gr_text *text, int count);
@@ -70,6 +84,7 @@ static const struct {
     {"anchors", append_anchors, GR_OK},       {"merges", append_merges, GR_OK},
     {"one list", append_one_list, GR_OK},     {"long text", append_long_text, GR_OK},
     {"comments", append_comments, GR_OK},     {"unknown aliases", append_unknown_aliases, GR_ERR_INVALID},
+    {"long pairs", append_long_pairs, GR_OK}, {"many pairs", append_many_pairs, GR_OK},
 };
 
 /* Seconds of processor time; the lesser of two. */
