@@ -11,6 +11,7 @@
 #include "kernels/catalogue.h"
 #include "tests/support/fake_cuda/fake_cuda_control.h"
 #include "tests/support/graph_builder.h"
+#include "tests/support/oracle.h"
 
 struct bench {
   struct gr_memory memory;
@@ -185,63 +186,9 @@ static inline struct gr_node *bench_node(struct gr_pipeline *pipeline, const cha
 
 /* ---- the oracle ---- */
 
-/* The address of an element of a reference, by its multi-dimensional index: slow and plain. */
-static inline unsigned char *oracle_element(const struct gr_pipeline *pipeline, const struct gr_reference *reference,
-                                            unsigned char *const *buffers, uint64_t element) {
-  const struct gr_buffer *buffer = &pipeline->buffers[reference->buffer_index];
-  uint64_t flat = 0, scale = 1;
-  for (uint32_t d = reference->rank; d-- > 0;) {
-    uint64_t start = reference->starts ? reference->starts[d] : 0;
-    flat += (start + element % reference->extents[d]) * scale;
-    element /= reference->extents[d];
-    scale *= buffer->shape[d];
-  }
-  return buffers[reference->buffer_index] + flat * gr_type_size(buffer->type);
-}
-
-static inline void oracle_node(const struct bench *bench, uint32_t index, unsigned char *const *buffers) {
-  const struct gr_pipeline *pipeline = bench->pipeline;
-  const struct gr_node *node = &pipeline->nodes[index];
-  if (node->is_no_op) return;
-  if (node->kind == GR_NODE_KERNEL) {
-    struct gr_kernel_frame frame;
-    gr_plan_frame(bench->plan, bench->plan->step_of_node[index], (void *const *)buffers, NULL, &frame);
-    node->kernel.kernel->host(node->kernel.kernel, &frame);
-  }
-  if (node->kind != GR_NODE_COPY && node->kind != GR_NODE_FILL) return;
-  const struct gr_reference *to = &pipeline->references[node->kind == GR_NODE_COPY ? node->copy.to : node->fill.to];
-  size_t size = gr_type_size(pipeline->buffers[to->buffer_index].type);
-  for (uint64_t i = 0; i < to->element_count; i++) {
-    const void *from = &node->fill.value.bits;
-    if (node->kind == GR_NODE_COPY) {
-      from = oracle_element(pipeline, &pipeline->references[node->copy.from], buffers, i);
-    }
-    memcpy(oracle_element(pipeline, to, buffers, i), from, size);
-  }
-}
-
-/* Every buffer after so many replays that started from zeroed buffers. Freed with oracle_release. */
-static inline unsigned char **oracle_run(const struct bench *bench, uint32_t replays) {
-  unsigned char **buffers = calloc(bench->pipeline->buffer_count + 1, sizeof *buffers);
-  ck_assert_ptr_nonnull(buffers);
-  for (uint32_t i = 0; i < bench->pipeline->buffer_count; i++) {
-    buffers[i] = calloc(bench->pipeline->buffers[i].size_bytes + 1, 1);
-    ck_assert_ptr_nonnull(buffers[i]);
-  }
-  for (uint32_t replay = 0; replay < replays; replay++) {
-    for (uint32_t i = 0; i < bench->dag->node_count; i++) oracle_node(bench, bench->dag->order[i], buffers);
-  }
-  return buffers;
-}
-
-static inline void oracle_release(const struct bench *bench, unsigned char **buffers) {
-  for (uint32_t i = 0; i < bench->pipeline->buffer_count; i++) free(buffers[i]);
-  free(buffers);
-}
-
 /* The executable's buffers have the bytes of so many replays. */
 static inline void oracle_compare(const struct bench *bench, uint32_t replays, const char *what) {
-  unsigned char **buffers = oracle_run(bench, replays);
+  unsigned char **buffers = oracle_run(bench->plan, replays);
   struct gr_error error = {0};
   for (uint32_t i = 0; i < bench->pipeline->buffer_count; i++) {
     uint64_t size = bench->pipeline->buffers[i].size_bytes;
@@ -251,7 +198,7 @@ static inline void oracle_compare(const struct bench *bench, uint32_t replays, c
     ck_assert_msg(memcmp(got, buffers[i], size) == 0, "%s: buffer %s differs", what, bench->pipeline->buffers[i].name);
     free(got);
   }
-  oracle_release(bench, buffers);
+  oracle_release(bench->plan, buffers);
 }
 
 /* Runs a suite of one file; what main returns. */

@@ -165,9 +165,9 @@ START_TEST(scratch_is_not_paid_for) {
   gr_backend_host.facts(bench.executable, &facts);
   ck_assert_uint_lt(facts.device_bytes, 1 << 20);
   bench_run(&bench, 2);
-  unsigned char **expected = oracle_run(&bench, 2);
+  unsigned char **expected = oracle_run(bench.plan, 2);
   oracle_compare(&bench, expected, "scratch");
-  oracle_release(&bench, expected);
+  oracle_release(bench.plan, expected);
   bench_release(&bench);
 }
 END_TEST

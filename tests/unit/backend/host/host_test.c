@@ -90,9 +90,9 @@ START_TEST(copies_and_fills_of_slices) {
                "e:w:z e>f f:w:z[1:3,0:2,2:4] f>g g:r:z[1:3,0:3,1:5] g:w:w c>h h:r:y[3:7,2:5] h:w:v",
                (enum gr_mode)mode, 2);
     bench_run(&bench, 2);
-    unsigned char **expected = oracle_run(&bench, 2);
+    unsigned char **expected = oracle_run(bench.plan, 2);
     oracle_compare(&bench, expected, gr_mode_name((enum gr_mode)mode));
-    oracle_release(&bench, expected);
+    oracle_release(bench.plan, expected);
     bench_release(&bench);
   }
 }
@@ -152,11 +152,11 @@ START_TEST(one_device_serves_several_executables) {
   }
   must(gr_backend_host.wait(second, NULL, &error), &error);
   must(gr_backend_host.wait(first, NULL, &error), &error);
-  unsigned char **expected = oracle_run(&bench, 5);
+  unsigned char **expected = oracle_run(bench.plan, 5);
   oracle_compare(&bench, expected, "second");
   bench.executable = first;
   oracle_compare(&bench, expected, "first");
-  oracle_release(&bench, expected);
+  oracle_release(bench.plan, expected);
   gr_backend_host.destroy(second);
   bench_release(&bench);
 }

@@ -18,7 +18,7 @@ static void check_graph(struct graph_spec spec, enum gr_policy policy, uint32_t 
   struct bench bench;
   bench_init(&bench);
   bench_plan(&bench, graph_generate(&bench.memory, &spec), policy, worker_count);
-  unsigned char **expected = oracle_run(&bench, 3);
+  unsigned char **expected = oracle_run(bench.plan, 3);
   for (int mode = GR_MODE_GRAPH; mode <= GR_MODE_SERIAL; mode++) {
     char what[128];
     snprintf(what, sizeof what, "%s, seed %u, %s, %s, %u workers", graph_pattern_name(spec.pattern),
@@ -28,7 +28,7 @@ static void check_graph(struct graph_spec spec, enum gr_policy policy, uint32_t 
     oracle_compare(&bench, expected, what);
     bench_unbuild(&bench);
   }
-  oracle_release(&bench, expected);
+  oracle_release(bench.plan, expected);
   bench_release(&bench);
 }
 
@@ -65,9 +65,9 @@ START_TEST(state_goes_from_replay_to_replay) {
       bench_unbuild(&bench);
       bench_build(&bench, GR_MODE_GRAPH);
       bench_run(&bench, replays);
-      unsigned char **expected = oracle_run(&bench, replays);
+      unsigned char **expected = oracle_run(bench.plan, replays);
       oracle_compare(&bench, expected, "replays");
-      oracle_release(&bench, expected);
+      oracle_release(bench.plan, expected);
       struct gr_replay_times times;
       gr_backend_host.times(bench.executable, &times);
       ck_assert_uint_eq(times.replays, replays);
@@ -92,9 +92,9 @@ START_TEST(many_short_replays_keep_their_order) {
   bench_text(&bench, "a:u:x a>b,c,d b:r:x b:w:p c:r:x c:w:q d:r:x d:w:r b,c,d>e e:r:p e:r:q e:r:r e:u:x", GR_MODE_GRAPH,
              4);
   bench_run(&bench, 20000);
-  unsigned char **expected = oracle_run(&bench, 20000);
+  unsigned char **expected = oracle_run(bench.plan, 20000);
   oracle_compare(&bench, expected, "20000 replays");
-  oracle_release(&bench, expected);
+  oracle_release(bench.plan, expected);
   bench_release(&bench);
 }
 END_TEST
@@ -233,9 +233,9 @@ START_TEST(a_timeout_that_is_kept_changes_nothing) {
   atomic_store(&gate_is_open, true);
   bench_held(&bench, held_text, UINT64_MAX, GR_MODE_GRAPH);
   bench_run(&bench, 50);
-  unsigned char **expected = oracle_run(&bench, 50);
+  unsigned char **expected = oracle_run(bench.plan, 50);
   oracle_compare(&bench, expected, "kept timeout");
-  oracle_release(&bench, expected);
+  oracle_release(bench.plan, expected);
   ck_assert_int_eq(bench_state(&bench, "h"), GR_NODE_OK);
   bench_release(&bench);
 }

@@ -11,6 +11,7 @@
 #include "engine/backend/host/host.h"
 #include "engine/base/clock.h"
 #include "tests/support/graph_builder.h"
+#include "tests/support/oracle.h"
 
 struct bench {
   struct gr_memory memory;
@@ -110,63 +111,6 @@ static inline struct gr_node *bench_node(struct gr_pipeline *pipeline, const cha
   struct gr_node *nodes;
   memcpy(&nodes, &pipeline->nodes, sizeof nodes);
   return &nodes[graph_node(pipeline, name)];
-}
-
-/* All elements of a reference, one after the other, by their multi-dimensional index: slow and plain. */
-static inline void oracle_walk(const struct gr_pipeline *pipeline, const struct gr_reference *reference,
-                               unsigned char *const *buffers, uint64_t element, unsigned char **address) {
-  const struct gr_buffer *buffer = &pipeline->buffers[reference->buffer_index];
-  uint64_t flat = 0, scale = 1;
-  for (uint32_t d = reference->rank; d-- > 0;) {
-    uint64_t start = reference->starts ? reference->starts[d] : 0;
-    flat += (start + element % reference->extents[d]) * scale;
-    element /= reference->extents[d];
-    scale *= buffer->shape[d];
-  }
-  *address = buffers[reference->buffer_index] + flat * gr_type_size(buffer->type);
-}
-
-static inline void oracle_node(const struct bench *bench, uint32_t index, unsigned char *const *buffers) {
-  const struct gr_pipeline *pipeline = bench->pipeline;
-  const struct gr_node *node = &pipeline->nodes[index];
-  if (node->is_no_op) return;
-  if (node->kind == GR_NODE_KERNEL) {
-    struct gr_kernel_frame frame;
-    gr_plan_frame(bench->plan, bench->plan->step_of_node[index], (void *const *)buffers, NULL, &frame);
-    node->kernel.kernel->host(node->kernel.kernel, &frame);
-  }
-  if (node->kind != GR_NODE_COPY && node->kind != GR_NODE_FILL) return;
-  const struct gr_reference *to = &pipeline->references[node->kind == GR_NODE_COPY ? node->copy.to : node->fill.to];
-  size_t size = gr_type_size(pipeline->buffers[to->buffer_index].type);
-  for (uint64_t i = 0; i < to->element_count; i++) {
-    unsigned char *target, *source = NULL;
-    oracle_walk(pipeline, to, buffers, i, &target);
-    if (node->kind == GR_NODE_COPY) {
-      oracle_walk(pipeline, &pipeline->references[node->copy.from], buffers, i, &source);
-      memcpy(target, source, size);
-    } else {
-      memcpy(target, &node->fill.value.bits, size);
-    }
-  }
-}
-
-/* Every buffer after so many replays that started from zeroed buffers. Freed with oracle_release. */
-static inline unsigned char **oracle_run(const struct bench *bench, uint32_t replays) {
-  unsigned char **buffers = calloc(bench->pipeline->buffer_count + 1, sizeof *buffers);
-  ck_assert_ptr_nonnull(buffers);
-  for (uint32_t i = 0; i < bench->pipeline->buffer_count; i++) {
-    buffers[i] = calloc(bench->pipeline->buffers[i].size_bytes + 1, 1);
-    ck_assert_ptr_nonnull(buffers[i]);
-  }
-  for (uint32_t replay = 0; replay < replays; replay++) {
-    for (uint32_t i = 0; i < bench->dag->node_count; i++) oracle_node(bench, bench->dag->order[i], buffers);
-  }
-  return buffers;
-}
-
-static inline void oracle_release(const struct bench *bench, unsigned char **buffers) {
-  for (uint32_t i = 0; i < bench->pipeline->buffer_count; i++) free(buffers[i]);
-  free(buffers);
 }
 
 /* The executable's buffers have the oracle's bytes. */
