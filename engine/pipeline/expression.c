@@ -90,11 +90,14 @@ static wide ceil_div(wide a, wide b) {
   return a % b != 0 && (a < 0) == (b < 0) ? quotient + 1 : quotient;
 }
 
+static bool divides(struct operation operation) {
+  return operation.kind == DIVIDE || operation.kind == REMAINDER ||
+         (operation.kind == CALL && operation.function == FUNCTION_CEIL_DIV);
+}
+
 static bool apply_integer(struct machine *machine, struct operation operation, wide a, wide b, wide *result) {
   if (!fits(a) || !fits(b)) return refuse_value(machine, "it overflows signed 64-bit integers");
-  bool divides = operation.kind == DIVIDE || operation.kind == REMAINDER ||
-                 (operation.kind == CALL && operation.function == FUNCTION_CEIL_DIV);
-  if (divides && b == 0) return refuse_value(machine, "it divides by zero");
+  if (divides(operation) && b == 0) return refuse_value(machine, "it divides by zero");
   switch (operation.kind) {
     case ADD:
       *result = a + b;
@@ -125,9 +128,7 @@ static double least_or_largest(uint8_t function, double a, double b) {
 }
 
 static bool apply_real(struct machine *machine, struct operation operation, double a, double b, double *result) {
-  bool divides = operation.kind == DIVIDE || operation.kind == REMAINDER ||
-                 (operation.kind == CALL && operation.function == FUNCTION_CEIL_DIV);
-  if (divides && !(b < 0) && !(b > 0) && !isnan(b)) return refuse_value(machine, "it divides by zero");
+  if (divides(operation) && !(b < 0) && !(b > 0) && !isnan(b)) return refuse_value(machine, "it divides by zero");
   switch (operation.kind) {
     case ADD:
       *result = a + b;
