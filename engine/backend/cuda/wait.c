@@ -245,7 +245,9 @@ static void find_done(const struct gr_executable *executable, enum gr_node_state
 /* The rule of all back ends: a step that ended in an earlier replay of the run is ok, unless it is, or waits for, what
  * the run was broken off for. Nobody is to blame for a cancellation. */
 static void restore_earlier(const struct gr_executable *executable, enum gr_node_state *states) {
-  if (executable->end == CUDA_END_FAILED || executable->completed <= executable->launched_before) return;
+  uint64_t ended = executable->end == CUDA_END_FAILED ? executable->launched_before : executable->completed;
+  if (executable->mode == GR_MODE_SERIAL) ended = executable->launched - 1; /* and a part of the last */
+  if (ended <= executable->launched_before) return;
   for (uint32_t step = 0; step < executable->plan->step_count; step++) {
     bool is_blameless = states[step] == GR_NODE_SUSPECT && executable->end == CUDA_END_CANCELLED;
     if (states[step] != GR_NODE_NOT_RUN && !is_blameless) continue;
@@ -255,7 +257,8 @@ static void restore_earlier(const struct gr_executable *executable, enum gr_node
 
 void gr_cuda_states(const struct gr_executable *executable, enum gr_node_state *states) {
   const struct gr_plan *plan = executable->plan;
-  if (executable->launched == 0) {
+  bool is_new = executable->end == CUDA_END_NONE && executable->launched == executable->launched_before;
+  if (executable->launched == 0 || is_new) {
     states_all(plan, GR_NODE_NOT_RUN, GR_NODE_NOT_RUN, states);
     return;
   }

@@ -270,6 +270,43 @@ START_TEST(nodes_that_ran_are_ok_when_cancelled) {
 }
 END_TEST
 
+/* In serial mode a failure, too, leaves what does not wait for it as the replay before left it. */
+START_TEST(nodes_that_ran_before_a_failure) {
+  struct bench bench;
+  bench_text(&bench, chain_text, GR_MODE_SERIAL, 3);
+  bench_run(&bench, 1);
+  fake_cuda_fault_at_kernel("mix", 1, cudaErrorIllegalAddress);
+  struct gr_error error;
+  run_and_fail(&bench, 0, NULL, GR_ERR_NODE, &error);
+  ck_assert_int_eq(bench_state(&bench, "a"), GR_NODE_OK);
+  ck_assert_int_eq(bench_state(&bench, "b"), GR_NODE_FAILED);
+  ck_assert_int_eq(bench_state(&bench, "c"), GR_NODE_SKIPPED);
+  ck_assert_int_eq(bench_state(&bench, "bar"), GR_NODE_SKIPPED);
+  ck_assert_int_eq(bench_state(&bench, "e"), GR_NODE_OK);
+  ck_assert_int_eq(bench_state(&bench, "e2"), GR_NODE_NO_OP);
+  bench_unbuild(&bench);
+  cuda->close(bench.device);
+  bench.device = NULL;
+  bench_release(&bench);
+}
+END_TEST
+
+/* States are those of the replays since the times were reset. */
+START_TEST(a_new_run_has_run_nothing) {
+  struct bench bench;
+  bench_text(&bench, chain_text, modes[_i], 3);
+  ck_assert_int_eq(bench_state(&bench, "a"), GR_NODE_NOT_RUN);
+  bench_run(&bench, 2);
+  ck_assert_int_eq(bench_state(&bench, "a"), GR_NODE_OK);
+  ck_assert_int_eq(bench_state(&bench, "bar"), GR_NODE_OK);
+  cuda->reset_times(bench.executable);
+  ck_assert_int_eq(bench_state(&bench, "a"), GR_NODE_NOT_RUN);
+  bench_run(&bench, 1);
+  ck_assert_int_eq(bench_state(&bench, "a"), GR_NODE_OK);
+  bench_release(&bench);
+}
+END_TEST
+
 /* After a timeout only those that surely are not to blame. */
 START_TEST(nodes_that_ran_after_a_timeout) {
   struct bench bench;
@@ -378,6 +415,8 @@ int main(void) {
   tcase_add_loop_test(tcase, what_ended_after_all_is_freed, 0, 3);
   tcase_add_loop_test(tcase, a_hang_is_cancelled, 0, 3);
   tcase_add_loop_test(tcase, nodes_that_ran_are_ok_when_cancelled, 0, 9);
+  tcase_add_test(tcase, nodes_that_ran_before_a_failure);
+  tcase_add_loop_test(tcase, a_new_run_has_run_nothing, 0, 3);
   tcase_add_loop_test(tcase, nodes_that_ran_after_a_timeout, 0, 3);
   tcase_add_test(tcase, a_fence_to_come_counts_nothing);
   tcase_add_loop_test(tcase, a_nodes_timeout, 0, 3);
