@@ -164,7 +164,8 @@ static enum gr_status choose_backend(struct gr_graph *graph, const char *name, c
     if (probe.device_count > 0) {
       if (why[0] == '\0') {
         snprintf(why, sizeof why, "%s",
-                 i == 0 && gr_backends_builtin[1] ? "a usable GPU was found" : "this program has no other backend");
+                 i == 0 && gr_backends_builtin[1] ? "a usable GPU was found"
+                                                  : "this program was built without the CUDA toolkit");
       }
       gr_graph_report_text(graph, &graph->report.backend_reason, why);
       gr_engine_log(graph->engine, GR_LOG_INFO, "running on the %s backend: %s", gr_backends_builtin[i]->name, why);
