@@ -206,6 +206,23 @@ void gr_engine_remember_if_lost(struct gr_graph *graph) {
   pthread_mutex_unlock(&engine->lost_lock);
 }
 
+/* The device that the file's buffers are on; one that is asked for besides may not be another one. What the machine
+ * does not have is refused by the plan, which knows the buffer. */
+static enum gr_status choose_device(const struct gr_graph *graph, const struct gr_backend *backend, uint32_t asked,
+                                    uint32_t *chosen, struct gr_error *error) {
+  const struct gr_pipeline *pipeline = graph->pipeline;
+  uint32_t wanted = pipeline->buffer_count > 0 ? pipeline->buffers[0].device : 0;
+  struct gr_probe probe = {0};
+  if (wanted > 0) backend->probe(&probe);
+  if (wanted >= probe.device_count) wanted = 0;
+  if (wanted > 0 && asked > 0 && wanted != asked) {
+    return gr_error_set(error, GR_ERR_ARGUMENT, "device %u is asked for, but the buffers of %s are on device %u", asked,
+                        graph->name, wanted);
+  }
+  *chosen = wanted > 0 ? wanted : asked;
+  return GR_OK;
+}
+
 static enum gr_status open_device(struct gr_graph *graph, const struct gr_graph_options *options,
                                   struct gr_error *error) {
   const struct gr_engine *engine = graph->engine;
@@ -214,8 +231,10 @@ static enum gr_status open_device(struct gr_graph *graph, const struct gr_graph_
   if (!backend) return status;
   GR_RETURN_IF_FAILED(gr_backend_verify(backend, error));
   GR_RETURN_IF_FAILED(gr_engine_refuse_if_lost(graph->engine, backend, error));
+  uint32_t device_index = 0;
+  GR_RETURN_IF_FAILED(choose_device(graph, backend, options->device_index, &device_index, error));
   struct gr_device_options device_options = {
-      .device_index = options->device_index,
+      .device_index = device_index,
       .worker_count = engine->options.worker_count ? engine->options.worker_count : engine->knobs.workers,
       .catalogue = engine->options.catalogue,
       .pinned = engine->options.pinned,
@@ -226,7 +245,7 @@ static enum gr_status open_device(struct gr_graph *graph, const struct gr_graph_
   graph->report.open_ns = gr_clock_now_ns() - start_ns;
   graph->report.backend_name = backend->name;
   /* Only for the report: a device that cannot describe itself still runs. */
-  (void)backend->describe(options->device_index, &graph->report.device, NULL);
+  (void)backend->describe(device_index, &graph->report.device, NULL);
   return GR_OK;
 }
 

@@ -124,8 +124,8 @@ GR_MUST_USE enum gr_status gr_graph_load_stream(struct gr_engine *engine, gr_rea
 enum gr_status gr_graph_destroy(struct gr_graph *graph);
 
 /* Overrides a param of the file; checked when the file is. Once the graph is built the call is refused with
- * GR_ERR_STATE (scalars and shapes are fixed then): reset it first. `text` is spelled as in a file ("4Ki", "0x10",
- * "2.5"). */
+ * GR_ERR_STATE (scalars and shapes are fixed then): reset it first. `text` is a number as a file spells it
+ * ("4Ki", "0x10", "2.5"), no expression. */
 GR_MUST_USE enum gr_status gr_graph_set_integer(struct gr_graph *graph, const char *name, int64_t value,
                                                 struct gr_error *error);
 GR_MUST_USE enum gr_status gr_graph_set_real(struct gr_graph *graph, const char *name, double value,
@@ -208,7 +208,8 @@ struct gr_run_options {
   uint64_t repeat;     /* replays; 0: 1 */
   uint64_t warmup;     /* replays before, after which init and load are applied again */
   uint64_t timeout_ns; /* for warm-up and replays together; 0: none. On GR_ERR_TIMEOUT something still runs on the
-                          device: the graph can only be reported on and destroyed */
+                          device: the graph can only be reported on, reset and destroyed, and a new build is refused
+                          with GR_ERR_STATE as long as the device needs its memory */
   bool keep_state;     /* do not apply init and load: go on with the buffers as they are */
   bool no_outputs;     /* neither expectations nor saves */
   bool (*cancelled)(void *context); /* asked often from the calling thread; true ends the run with GR_ERR_CANCELLED,

@@ -55,11 +55,32 @@ __attribute__((format(printf, 3, 4))) void gr_engine_log(struct gr_engine *engin
 
 /* ---- engine ---- */
 
+/* What a program got wrong in its own tables would show late and far away. */
+static enum gr_status check_engine_options(const struct gr_engine_options *options, struct gr_error *error) {
+  const struct gr_memory_hooks *memory = options->memory;
+  if (memory && (!memory->allocate || !memory->resize || !memory->release) &&
+      (memory->allocate || memory->resize || memory->release)) {
+    return gr_error_set(error, GR_ERR_ARGUMENT, "of the memory hooks all three are needed, or none");
+  }
+  if (options->worker_count > GR_KNOB_WORKERS_MAX) {
+    return gr_error_set(error, GR_ERR_ARGUMENT, "worker_count is %u; the most is %d", options->worker_count,
+                        GR_KNOB_WORKERS_MAX);
+  }
+  const struct gr_catalogue *catalogue = options->catalogue;
+  for (uint32_t i = 1; catalogue && i < catalogue->kernel_count; i++) {
+    if (strcmp(catalogue->kernels[i - 1].name, catalogue->kernels[i].name) < 0) continue;
+    return gr_error_set(error, GR_ERR_ARGUMENT, "the catalogue is not sorted by name: \"%s\" comes before \"%s\"",
+                        catalogue->kernels[i - 1].name, catalogue->kernels[i].name);
+  }
+  return GR_OK;
+}
+
 enum gr_status gr_engine_create(const struct gr_engine_options *options, struct gr_engine **engine,
                                 struct gr_error *error) {
   if (!engine) return gr_engine_null_argument(error, "engine");
   struct gr_engine_options own;
   GR_RETURN_IF_FAILED(gr_engine_read_options(&own, sizeof own, options, error));
+  GR_RETURN_IF_FAILED(check_engine_options(&own, error));
   struct gr_knobs knobs;
   GR_RETURN_IF_FAILED(gr_knobs_read(&knobs, error));
   struct gr_memory memory;

@@ -6,7 +6,7 @@
  * A built-in kernel is a row of a catalogue: its parameters, a check of one call's types and shapes, a plain C function
  * that computes the call on the host, and a function that says which device entries compute it and with which grids.
  * Host function and device entries receive the same struct, `gr_kernel_frame`, and must give the same result (beyond
- * the rounding that docs/format.md states). All functions here are pure or write only to the buffers of their call;
+ * the rounding that kernels/README.md states). All functions here are pure or write only to the buffers of their call;
  * they may run on several threads at once; none allocates, blocks, prints or keeps state.
  */
 #ifndef GRAPHRUN_ENGINE_KERNEL_H

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <time.h>
 
+/* Nanoseconds since some moment before the process began. Any thread. */
 static inline uint64_t gr_clock_now_ns(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);

@@ -40,6 +40,7 @@ struct gr_diagnostics {
 
 /* False without memory. `file` is copied. */
 bool gr_diagnostics_init(struct gr_diagnostics *diagnostics, struct gr_memory *memory, const char *file);
+/* Safe on a zeroed struct; init makes it usable again. */
 void gr_diagnostics_release(struct gr_diagnostics *diagnostics);
 /* Forgets all entries, keeps the file. */
 void gr_diagnostics_clear(struct gr_diagnostics *diagnostics);
@@ -53,6 +54,8 @@ struct gr_diagnostics_point gr_diagnostics_remember(const struct gr_diagnostics 
 /* To a point of these very diagnostics, not cleared since. */
 void gr_diagnostics_go_back(struct gr_diagnostics *diagnostics, struct gr_diagnostics_point point);
 
+/* Add one, with printf's format for integers and strings: GR_ERR_INVALID, a warning, or a status of one's own. The
+ * message is copied, one sentence without a final stop. Without memory for it `out_of_memory` is set. */
 __attribute__((format(printf, 3, 4))) void gr_diagnostics_error(struct gr_diagnostics *diagnostics, struct gr_mark mark,
                                                                 const char *format, ...);
 __attribute__((format(printf, 3, 4))) void gr_diagnostics_warning(struct gr_diagnostics *diagnostics,

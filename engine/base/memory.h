@@ -39,6 +39,7 @@ struct gr_arena {
   size_t total_bytes; /* of all blocks, for reports */
 };
 
+/* Allocates nothing yet; `memory` outlives the arena. */
 void gr_arena_init(struct gr_arena *arena, struct gr_memory *memory);
 /* count * size_bytes, aligned for any type, uninitialised; null on overflow or without memory. Never null for 0. */
 void *gr_arena_allocate(struct gr_arena *arena, size_t count, size_t size_bytes);

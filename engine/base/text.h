@@ -14,7 +14,9 @@ struct gr_view {
   size_t length;
 };
 
+/* The bytes up to the NUL; lives as long as they do. */
 struct gr_view gr_view_of(const char *terminated);
+/* The same bytes, byte for byte; no locale, no normal form. */
 bool gr_view_equal(struct gr_view a, struct gr_view b);
 bool gr_view_is(struct gr_view view, const char *terminated);
 
@@ -27,9 +29,12 @@ struct gr_text {
   bool failed;
 };
 
+/* An empty text; allocates nothing yet. Release makes it so again. */
 void gr_text_init(struct gr_text *text, struct gr_memory *memory);
 void gr_text_release(struct gr_text *text);
+/* Empty again; keeps its memory, and stays failed if it was. */
 void gr_text_clear(struct gr_text *text);
+/* Linear in what is appended, amortised. `bytes` may not lie in the text itself. */
 void gr_text_append(struct gr_text *text, const char *bytes, size_t length);
 void gr_text_append_text(struct gr_text *text, const char *terminated);
 /* printf's format. Use it for integers and strings only: floats go through gr_text_append_double. */

@@ -115,6 +115,8 @@ run 0 run --backend host --report json --report-file report.json good.yaml
 silent_stdout "--report-file"
 is_json report.json
 run 4 run --backend host --report-file no/such/folder/r.json good.yaml
+run 2 run --backend host --report-file ./good.yaml good.yaml
+has good.yaml "graphrun: 1"
 run 1 run --backend host --report json unmet.yaml
 has out '"node": null, "buffer": "a"'
 run 4 run --backend host --report json $'\xff.yaml'

@@ -1,5 +1,6 @@
 /* graphrun run: from a file to a report, and never a half-written one. */
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -7,7 +8,7 @@
 #include "tools/graphrun/interrupt.h"
 #include "tools/graphrun/output.h"
 
-enum { EXIT_ENVIRONMENT = 4 };
+enum { EXIT_USAGE = 2, EXIT_ENVIRONMENT = 4 };
 
 /* ---- a line of progress ---- */
 
@@ -166,7 +167,19 @@ static int report_and_close(const struct arguments *arguments, struct gr_graph *
   return report_status == GR_OK && is_written ? 0 : EXIT_ENVIRONMENT;
 }
 
+/* The report would take the place of the pipeline. */
+static bool report_is_pipeline(const struct arguments *arguments) {
+  struct stat report, pipeline;
+  if (!arguments->report_file || stat(arguments->report_file, &report) != 0) return false;
+  if (stat(arguments->operands[0], &pipeline) != 0) return false;
+  return report.st_dev == pipeline.st_dev && report.st_ino == pipeline.st_ino;
+}
+
 int command_run(struct gr_engine *engine, const struct arguments *arguments) {
+  if (report_is_pipeline(arguments)) {
+    fprintf(stderr, "graphrun: --report-file %s is the pipeline itself\n", arguments->report_file);
+    return EXIT_USAGE;
+  }
   struct output output;
   /* First of all: a report that cannot be written should not cost a run. */
   if (!output_open(&output, arguments->report_file)) return EXIT_ENVIRONMENT;

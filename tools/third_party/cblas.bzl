@@ -14,7 +14,7 @@ What depends on @cblas//:cblas sees GR_HAVE_CBLAS, <cblas.h>, and in
 
 load(":search.bzl", "find", "include_dirs", "library_dirs", "machine")
 
-_NAMES = ["libopenblas.so.0", "libopenblasp.so.0", "libcblas.so.3"]
+_NAMES = ["libopenblas.so.0", "libopenblasp.so.0", "libcblas.so.3", "libblas.so.3"]
 
 _FOUND = """
 cc_library(

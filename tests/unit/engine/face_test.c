@@ -278,6 +278,30 @@ START_TEST(test_log_says_which_backend_and_why) {
 }
 END_TEST
 
+static void *refuse_memory(void *context, size_t size) {
+  (void)context, (void)size;
+  return NULL;
+}
+
+/* The program's own tables, when they are wrong. */
+START_TEST(test_options_that_cannot_be_meant) {
+  struct gr_memory_hooks hooks = {.allocate = NULL, .resize = NULL, .release = NULL};
+  struct gr_engine_options options = {.struct_size = sizeof options, .memory = &hooks};
+  struct gr_engine *other = NULL;
+  ck_assert_int_eq(gr_engine_create(&options, &other, &error), GR_OK); /* none of the three: the C library's */
+  ck_assert_int_eq(gr_engine_destroy(other), GR_OK);
+  hooks.allocate = refuse_memory;
+  ck_assert_int_eq(gr_engine_create(&options, &other, &error), GR_ERR_ARGUMENT);
+  options = (struct gr_engine_options){.struct_size = sizeof options, .worker_count = 100000};
+  ck_assert_int_eq(gr_engine_create(&options, &other, &error), GR_ERR_ARGUMENT);
+  struct gr_kernel kernels[] = {{.name = "b"}, {.name = "a"}};
+  struct gr_catalogue unsorted = {.kernel_count = 2, .kernels = kernels};
+  options = (struct gr_engine_options){.struct_size = sizeof options, .catalogue = &unsorted};
+  ck_assert_int_eq(gr_engine_create(&options, &other, &error), GR_ERR_ARGUMENT);
+  ck_assert_ptr_nonnull(strstr(error.message, "\"b\" comes before \"a\""));
+}
+END_TEST
+
 struct text_source {
   const char *text;
   size_t at;
@@ -318,6 +342,7 @@ int main(void) {
   tcase_add_test(cases, test_options_of_other_versions);
   tcase_add_test(cases, test_threads_have_their_own_errors);
   tcase_add_test(cases, test_log_says_which_backend_and_why);
+  tcase_add_test(cases, test_options_that_cannot_be_meant);
   tcase_add_test(cases, test_stream);
   return run_suite(cases, "face");
 }
