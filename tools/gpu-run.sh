@@ -81,8 +81,13 @@ one() {
   table+=("$(printf '%-60s %-14s %9s' "$name" "$word" "$seconds")")
 }
 
+# Under a sanitizer a refused call is a finding: tests that provoke such calls are left out, or run their case "answers" only.
 while read -r kind path; do
-  [ "$kind" = test ] && one test "$path" "./$path"
+  case $kind in
+  test) one test "$path" "./$path" ;;
+  noisy_test) if [ -z "$tool" ]; then one test "$path" "./$path"; fi ;;
+  answers_test) if [ -z "$tool" ]; then one test "$path" "./$path"; else CK_RUN_CASE=answers one test "$path" "./$path"; fi ;;
+  esac
 done <programs
 
 has_gpu || echo "There is no GPU here: the graphs are left out."

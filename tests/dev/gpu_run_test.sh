@@ -39,6 +39,21 @@ check 'closing line of a part' '1 passed, 0 failed, 1 skipped' "$(tail -n 1 <<<"
 "$bundle/run" --only nothing >/dev/null
 check 'status of nothing' 1 $?
 
+# Under a sanitizer: no benches, no tests that provoke errors, of others one case.
+mkdir -p "$TEST_TMPDIR/tools"
+# shellcheck disable=SC2016  # expanded by the stand-in
+printf '#!/bin/sh\nshift 4\necho "looked at $1"\nexec "$@"\n' >"$TEST_TMPDIR/tools/compute-sanitizer"
+chmod +x "$TEST_TMPDIR/tools/compute-sanitizer"
+# shellcheck disable=SC2016  # likewise
+program case_test 'echo "case $CK_RUN_CASE"; [ "$CK_RUN_CASE" = answers ]'
+printf '%s\n' 'test tests/good_test' 'noisy_test tests/bad_test' 'answers_test tests/case_test' 'bench tests/bench' >"$bundle/programs"
+output=$(PATH=$TEST_TMPDIR/tools:$PATH "$bundle/run" --sanitizer --logs "$TEST_TMPDIR/logs")
+check 'status under a sanitizer' 0 $?
+check 'closing line under a sanitizer' '2 passed, 0 failed, 0 skipped' "$(tail -n 1 <<<"$output")"
+check 'it is looked at' 1 "$(grep -c '^looked at ./tests/case_test$' "$TEST_TMPDIR/logs/tests_case_test.log")"
+output=$("$bundle/run")
+check 'without it all run' 1 "$(grep -cE '^tests/bad_test +failed' <<<"$output")"
+
 echo 'test tests/hang_test' >"$bundle/programs"
 output=$("$bundle/run" --limit 1)
 check 'status of a hang' 1 $?
