@@ -25,6 +25,12 @@ void gr_text_release(struct gr_text *text) {
   gr_text_init(text, text->memory);
 }
 
+uint64_t gr_view_hash(struct gr_view view) {
+  uint64_t hash = UINT64_C(0xCBF29CE484222325);
+  for (size_t i = 0; i < view.length; i++) hash = (hash ^ (unsigned char)view.bytes[i]) * UINT64_C(0x100000001B3);
+  return hash;
+}
+
 void gr_text_clear(struct gr_text *text) {
   text->length = 0;
   if (text->bytes) text->bytes[0] = '\0';

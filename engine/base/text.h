@@ -19,6 +19,8 @@ struct gr_view gr_view_of(const char *terminated);
 /* The same bytes, byte for byte; no locale, no normal form. */
 bool gr_view_equal(struct gr_view a, struct gr_view b);
 bool gr_view_is(struct gr_view view, const char *terminated);
+/* FNV-1a (Fowler, Noll, Vo), 64 bits; the low bits of similar texts are alike. Linear. */
+uint64_t gr_view_hash(struct gr_view view);
 
 /* A text that grows. Once memory ran out `failed` stays set, and appending does nothing: test it once, at the end. */
 struct gr_text {

@@ -38,13 +38,6 @@ static void compare_all(struct gr_document_keys *keys, const struct gr_item *ite
   }
 }
 
-/* FNV-1a. */
-static uint64_t hash_of(const struct gr_item *item) {
-  uint64_t hash = UINT64_C(0xCBF29CE484222325);
-  for (uint32_t i = 0; i < item->count; i++) hash = (hash ^ (unsigned char)item->text[i]) * UINT64_C(0x100000001B3);
-  return hash;
-}
-
 static const struct gr_item *item_of(const struct gr_document_keys *keys, const struct gr_item *items,
                                      struct gr_document_key_hash entry) {
   return &items[keys->list[entry.index].item];
@@ -107,7 +100,8 @@ bool gr_document_keys_find_equal(struct gr_document_keys *keys, const struct gr_
   size_t count = 0;
   for (uint32_t i = 0; i < keys->count; i++) {
     const struct gr_item *item = &items[keys->list[i].item];
-    if (item->kind == GR_ITEM_SCALAR) keys->hashes[count++] = (struct gr_document_key_hash){hash_of(item), i};
+    if (item->kind == GR_ITEM_SCALAR)
+      keys->hashes[count++] = (struct gr_document_key_hash){gr_view_hash(gr_item_text(item)), i};
   }
   const struct gr_document_key_hash *sorted =
       sort(keys, items, keys->hashes, keys->hashes + keys->hash_capacity, count);

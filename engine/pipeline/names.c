@@ -33,11 +33,7 @@ void gr_name_table_release(struct gr_name_table *table) {
 }
 
 static uint32_t hash_name(struct gr_view name) {
-  uint64_t hash = UINT64_C(0xCBF29CE484222325);
-  for (size_t i = 0; i < name.length; i++) {
-    hash = (hash ^ (unsigned char)name.bytes[i]) * UINT64_C(0x100000001B3);
-  }
-  /* FNV leaves the low bits of similar names alike. */
+  uint64_t hash = gr_view_hash(name);
   hash = (hash ^ hash >> 32) * UINT64_C(0x9E3779B97F4A7C15);
   return (uint32_t)(hash >> 32);
 }

@@ -12,9 +12,8 @@ struct targets {
   size_t mask;
 };
 
-static size_t hash_of(const char *text) {
-  uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
-  for (; *text; text++) hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+static size_t hash_of(const char *path) {
+  uint64_t hash = gr_view_hash(gr_view_of(path));
   return (size_t)(hash ^ hash >> 32);
 }
 

@@ -287,6 +287,14 @@ START_TEST(long_quotes_are_cut) {
 }
 END_TEST
 
+/* Published values of FNV-1a. */
+START_TEST(the_hash_of_a_view) {
+  ck_assert_uint_eq(gr_view_hash(VIEW("")), UINT64_C(0xCBF29CE484222325));
+  ck_assert_uint_eq(gr_view_hash(VIEW("a")), UINT64_C(0xAF63DC4C8601EC8C));
+  ck_assert_uint_eq(gr_view_hash(VIEW("foobar")), UINT64_C(0x85944171F73967E8));
+}
+END_TEST
+
 START_TEST(the_nearest_word) {
   const struct gr_view words[] = {VIEW("after"), VIEW("kernel"), VIEW("copy"), VIEW("timeout"), VIEW("id"), VIEW("")};
   size_t count = sizeof words / sizeof *words;
@@ -340,6 +348,7 @@ int main(void) {
   tcase_add_test(cases, quotes);
   tcase_add_test(cases, quotes_show_what_is_invisible);
   tcase_add_test(cases, long_quotes_are_cut);
+  tcase_add_test(cases, the_hash_of_a_view);
   tcase_add_test(cases, the_nearest_word);
   tcase_add_test(cases, words_too_long_are_never_near);
   suite_add_tcase(suite, cases);
