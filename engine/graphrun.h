@@ -62,7 +62,8 @@ typedef size_t (*gr_read_function)(void *context, char *bytes, size_t capacity);
 
 enum gr_log_level {
   GR_LOG_INFO,    /* which back end and why */
-  GR_LOG_WARNING, /* something that a person should know, such as a policy that fell back */
+  GR_LOG_WARNING, /* something that a person should know, such as a policy that fell back; and all that a compiler of
+                     kernels says, line ends included */
 };
 typedef void (*gr_log_function)(void *context, enum gr_log_level level, const char *message);
 
@@ -76,7 +77,13 @@ struct gr_engine_options {
                                            the engine */
   gr_log_function log;                  /* null: silence; called on the thread of the call that it concerns */
   void *log_context;
-  uint32_t worker_count; /* of the host back end; 0: GRAPHRUN_WORKERS, else one a core */
+  uint32_t worker_count;     /* of the host back end; 0: GRAPHRUN_WORKERS, else one a core */
+  const char *cache_folder;  /* of compiled kernels; null: $XDG_CACHE_HOME/graphrun, else ~/.cache/graphrun; copied */
+  bool no_cache;             /* compile anew, and keep nothing */
+  bool host_sanitize;        /* on the host back end .cu kernels run under the address sanitizer, in a process of their
+                                own; an access outside a buffer is GR_ERR_NODE with the source's file and line */
+  const char *host_compiler; /* of C++, for .cu kernels on the host back end: a name on the PATH or a path; null:
+                                GRAPHRUN_CXX, else c++, g++ or clang++; copied */
 };
 
 /* GR_ERR_ARGUMENT, GR_ERR_NO_MEMORY. Touches no device. */
@@ -88,6 +95,26 @@ enum gr_status gr_engine_destroy(struct gr_engine *engine);
 /* The environment variables that an engine reads, as a table: name, value now, default, help. Needs no engine and works
  * whatever they hold. GR_ERR_IO when `write` stops, GR_ERR_NO_MEMORY. */
 enum gr_status gr_knobs_write(gr_write_function write, void *context, struct gr_error *error);
+
+/* A kernel or a function that is in the program itself, so that nothing needs to be a file. */
+struct gr_kernel_registration {
+  size_t struct_size;
+  const char *name;                               /* what pipelines call it; a valid name */
+  const struct gr_declared_parameter *parameters; /* [parameter_count], in the order of the kernel's own */
+  uint32_t parameter_count;
+  gr_host_function *host; /* the version for the host back end, and what a host node without a library runs; null: none
+                           */
+  void *host_context;     /* given to it in each call */
+  enum gr_cuda_handle_kind handle_kind; /* the version for the CUDA back end, or GR_CUDA_HANDLE_NONE */
+  const void *handle; /* valid on the device that graphs are built for, as long as they exist; a handle of another
+                         device or context is refused by the build */
+};
+/* Makes a kernel known to all graphs that are checked from now on; `kernels:` of a file may have one of the same name,
+ * which then counts there. Everything but the two pointers is copied. GR_ERR_ARGUMENT (no name or not a valid one, a
+ * name that was registered before, a parameter without name or with the type of none, no version at all),
+ * GR_ERR_BUSY while graphs of the engine exist, GR_ERR_NO_MEMORY. */
+GR_MUST_USE enum gr_status gr_kernel_register(struct gr_engine *engine, const struct gr_kernel_registration *kernel,
+                                              struct gr_error *error);
 
 struct gr_backend_info {
   char name[16];

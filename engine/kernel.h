@@ -1,7 +1,8 @@
 /* What a kernel is, for those who write kernels and for those who call them.
  *
- * A leaf: it includes nothing of the engine and no CUDA header, and it compiles as C17 and as CUDA C++, so that a
- * kernel's device code, its plain C twin and both back ends share one description of a call.
+ * A leaf: it includes graphrun/kernel.h (element types, and the ABI of functions on the CPU) and no CUDA header, and it
+ * compiles as C17 and as CUDA C++, so that a kernel's device code, its plain C twin and both back ends share one
+ * description of a call.
  *
  * A built-in kernel is a row of a catalogue: its parameters, a check of one call's types and shapes, a plain C function
  * that computes the call on the host, and a function that says which device entries compute it and with which grids.
@@ -16,26 +17,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "engine/graphrun/kernel.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* Element types, in the order of the format's list. */
-enum gr_type {
-  GR_TYPE_I8,
-  GR_TYPE_U8,
-  GR_TYPE_I16,
-  GR_TYPE_U16,
-  GR_TYPE_I32,
-  GR_TYPE_U32,
-  GR_TYPE_I64,
-  GR_TYPE_U64,
-  GR_TYPE_F16,
-  GR_TYPE_BF16,
-  GR_TYPE_F32,
-  GR_TYPE_F64,
-};
-enum { GR_TYPE_COUNT = GR_TYPE_F64 + 1 };
 
 /* Bytes of one element; 1, 2, 4 or 8. */
 size_t gr_type_size(enum gr_type type);
@@ -48,13 +34,6 @@ enum {
   GR_RANK_MAX = 8,            /* dimensions of a buffer */
   GR_KERNEL_ARGUMENT_MAX = 8, /* arguments of a built-in kernel */
   GR_KERNEL_LAUNCH_MAX = 4,   /* device launches that one call may need */
-};
-
-enum gr_access {
-  GR_ACCESS_NONE = 0,
-  GR_ACCESS_READ = 1,
-  GR_ACCESS_WRITE = 2,  /* written whole without being read */
-  GR_ACCESS_UPDATE = 3, /* read and written */
 };
 
 enum gr_parameter_kind {
@@ -157,6 +136,23 @@ struct gr_kernel {
    * inside CUDA's limits for any element count. */
   uint32_t (*launches)(const struct gr_kernel *kernel, const struct gr_kernel_frame *frame,
                        struct gr_kernel_launch launches[GR_KERNEL_LAUNCH_MAX]);
+};
+
+/* ---- kernels that are declared rather than built in: by a file's `kernels:` or by a program ---- */
+
+/* A parameter of a declared kernel, or of a host node's function. */
+struct gr_declared_parameter {
+  const char *name;
+  enum gr_type type;
+  enum gr_access access; /* of a buffer; NONE: a scalar, passed by value */
+};
+
+/* What a program hands over where the code is in the program itself. */
+enum gr_cuda_handle_kind {
+  GR_CUDA_HANDLE_NONE,
+  GR_CUDA_HANDLE_FUNCTION, /* a cudaFunction_t (CUfunction) */
+  GR_CUDA_HANDLE_KERNEL,   /* a cudaKernel_t (CUkernel) */
+  GR_CUDA_HANDLE_SYMBOL,   /* the address of a __global__ function in CUDA C++ */
 };
 
 /* A fat binary with device code, embedded in the program. */

@@ -12,6 +12,7 @@
 #ifndef GRAPHRUN_ENGINE_BACKEND_BACKEND_H
 #define GRAPHRUN_ENGINE_BACKEND_BACKEND_H
 
+#include "engine/base/cache.h"
 #include "engine/base/types.h"
 #include "engine/plan/plan.h"
 
@@ -26,11 +27,21 @@ struct gr_probe {
   char driver[64];  /* versions, for people */
 };
 
+/* How kernels of the user's own become code. All pointers outlive the device handle. */
+struct gr_compile_options {
+  struct gr_cache *cache;    /* of compiled code; null: nothing is kept */
+  const char *host_compiler; /* of C++, for the CPU: a name on the PATH or a path; null: c++, g++ or clang++ */
+  bool host_sanitize;        /* kernels run on the CPU under the address sanitizer, in a process of their own */
+  void (*log)(void *context, const char *text); /* whatever a compiler says, whole, warnings too; may be null */
+  void *log_context;
+};
+
 struct gr_device_options {
   uint32_t device_index;
   uint32_t worker_count; /* host: 0 means one a core */
   const struct gr_catalogue *catalogue;
   const struct gr_pinned_hooks *pinned; /* null: the default */
+  struct gr_compile_options compile;
 };
 
 struct gr_build_options {

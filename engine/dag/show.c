@@ -38,14 +38,21 @@ static void append_label(struct gr_text *out, const char *text) {
   }
 }
 
+/* What it does: a kernel's name, or the kind. */
+static const char *work_of(const struct gr_node *node) {
+  if (node->kind == GR_NODE_KERNEL) return node->kernel.kernel->name;
+  if (node->kind == GR_NODE_LAUNCH) return node->launch.kernel->name;
+  return gr_node_kind_name((enum gr_node_kind)node->kind);
+}
+
 static void append_dot_node(struct gr_text *out, const struct gr_node *node, uint32_t index) {
-  static const char *const shapes[] = {"cds", "note", "box", "diamond"}; /* by enum gr_node_kind; none is a record */
+  static const char *const shapes[] = {"cds",     "note", "box",
+                                       "diamond", "box",  "ellipse"}; /* by enum gr_node_kind; none is a record */
   gr_text_append_format(out, "  n%" PRIu32 " [shape=%s%s, label=\"", index, shapes[node->kind],
                         node->is_no_op ? ", style=dashed" : "");
   append_label(out, node->name);
   gr_text_append_text(out, "\\n");
-  append_label(
-      out, node->kind == GR_NODE_KERNEL ? node->kernel.kernel->name : gr_node_kind_name((enum gr_node_kind)node->kind));
+  append_label(out, work_of(node));
   gr_text_append_text(out, "\"];\n");
 }
 

@@ -7,6 +7,7 @@
 #ifndef GRAPHRUN_ENGINE_PIPELINE_PIPELINE_H
 #define GRAPHRUN_ENGINE_PIPELINE_PIPELINE_H
 
+#include "engine/base/sources.h"
 #include "engine/base/types.h"
 #include "engine/document/document.h"
 #include "engine/kernel.h"
@@ -93,11 +94,64 @@ struct gr_reference {
   struct gr_mark mark;
 };
 
+/* ---- kernels of the user's own, and functions on the CPU ---- */
+
+/* A function on the CPU: of a shared object, or one that the program registered. */
+struct gr_function {
+  const char *library;        /* usable as it is, see gr_declared_kernel.source; null: the program's own */
+  const char *entry;          /* the symbol, or the name that it was registered by */
+  gr_host_function *function; /* null where the library is to be opened */
+  void *context;
+  struct gr_mark mark;
+};
+
+enum gr_source_kind {
+  GR_SOURCE_NONE, /* no file: nothing for the CUDA back end, or a handle of the program's */
+  GR_SOURCE_CU,
+  GR_SOURCE_PTX,
+  GR_SOURCE_CUBIN,
+  GR_SOURCE_FATBIN,
+};
+
+/* A kernel that the file declares in `kernels:`, or that the program registered. */
+struct gr_declared_kernel {
+  const char *name;
+  struct gr_mark mark;
+  const struct gr_declared_parameter *parameters; /* in the order of the kernel's own */
+  uint32_t parameter_count;
+  const char *entry; /* the symbol in the module; never null */
+  enum gr_source_kind source_kind;
+  const char *source; /* behind the folder of the file that names it: usable from the working folder; null: none */
+  struct gr_view source_text; /* of a .cu: its bytes as the check saw them, which outlive the pipeline (gr_sources) */
+  struct gr_mark source_mark;
+  const char *const *options; /* of the compiler, [option_count] */
+  uint32_t option_count;
+  const struct gr_function *host; /* null: none; the host back end then compiles a .cu for the CPU */
+  enum gr_cuda_handle_kind handle_kind;
+  const void *handle;
+};
+
+/* How a declared kernel is launched. Every number has passed CUDA's limits; what depends on the kernel or on the device
+ * (threads a block that its registers allow, shared memory, clusters) is for `build`. */
+struct gr_launch {
+  struct gr_mark mark;
+  bool is_by_elements; /* grid follows from `elements` and block: ceil_div(elements, block[0]) */
+  bool is_block_auto;  /* the device chooses the block; block[0] is then 256, for who has no device */
+  uint64_t elements;   /* 0: the node is a no_op */
+  uint32_t grid[3];    /* set also where it follows from elements (for block[0]) */
+  uint32_t block[3];
+  uint32_t cluster[3]; /* all 0: none */
+  uint64_t shared_bytes;
+  bool is_cooperative;
+};
+
 enum gr_node_kind {
   GR_NODE_COPY,
   GR_NODE_FILL,
   GR_NODE_KERNEL,
   GR_NODE_BARRIER,
+  GR_NODE_LAUNCH, /* a declared kernel; shown as "kernel" */
+  GR_NODE_HOST,
 };
 /* "copy", …; a static string. */
 const char *gr_node_kind_name(enum gr_node_kind kind);
@@ -109,6 +163,7 @@ struct gr_argument {
   union {
     double real;
     int64_t integer;
+    struct gr_element element; /* of a declared kernel or a host node: in the parameter's type */
   };
 };
 
@@ -143,6 +198,17 @@ struct gr_node {
       uint32_t first_argument; /* into `arguments`; kernel->parameter_count of them, in the kernel's order */
       uint64_t scratch_bytes;  /* device scratch */
     } kernel;
+    struct {
+      const struct gr_declared_kernel *kernel;
+      const struct gr_launch *launch;
+      uint32_t first_argument; /* kernel->parameter_count of them */
+    } launch;
+    struct {
+      const struct gr_function *function;
+      const struct gr_declared_parameter *parameters; /* declared, or made of the values */
+      uint32_t parameter_count;
+      uint32_t first_argument; /* parameter_count of them */
+    } host;
   };
 };
 
@@ -183,6 +249,8 @@ struct gr_pipeline {
   const struct gr_reference *references;
   const struct gr_node_access *accesses;
   const struct gr_argument *arguments;
+  const struct gr_declared_kernel *kernels; /* of the file's own, in file order */
+  uint32_t kernel_count;
 };
 
 /* A param set from outside the file (`--set`, gr_graph_set_*). */
@@ -196,6 +264,11 @@ struct gr_pipeline_options {
   const struct gr_catalogue *catalogue; /* outlives the pipeline */
   const struct gr_override *overrides;  /* a name that the file does not declare is an error with 'did you mean' */
   uint32_t override_count;
+  struct gr_sources *sources; /* where other files come from and stay; null: files may not name any */
+  /* What the program registered; outlives the pipeline. A file's own kernel of the name comes first, then these, then
+   * the catalogue. */
+  const struct gr_declared_kernel *registered;
+  uint32_t registered_count;
 };
 
 /* Reads a document. Every problem of the file goes to `diagnostics` in one pass; errors give GR_ERR_INVALID (or

@@ -12,7 +12,8 @@ static const char *const place_names[GR_PLACE_COUNT] = {
 const char *gr_place_name(enum gr_place place) { return place_names[place]; }
 
 static const char *const kind_names[] = {
-    [GR_NODE_COPY] = "copy", [GR_NODE_FILL] = "fill", [GR_NODE_KERNEL] = "kernel", [GR_NODE_BARRIER] = "barrier"};
+    [GR_NODE_COPY] = "copy",       [GR_NODE_FILL] = "fill",     [GR_NODE_KERNEL] = "kernel",
+    [GR_NODE_BARRIER] = "barrier", [GR_NODE_LAUNCH] = "kernel", [GR_NODE_HOST] = "host"};
 const char *gr_node_kind_name(enum gr_node_kind kind) { return kind_names[kind]; }
 
 static const char *const policy_names[] = {[GR_POLICY_LEVELS] = "levels",

@@ -12,6 +12,10 @@ static uint8_t operation_of(const struct gr_node *node) {
       return GR_OPERATION_FILL;
     case GR_NODE_KERNEL:
       return GR_OPERATION_KERNEL;
+    case GR_NODE_LAUNCH:
+      return GR_OPERATION_LAUNCH;
+    case GR_NODE_HOST:
+      return GR_OPERATION_HOST;
     case GR_NODE_BARRIER:
       break;
   }

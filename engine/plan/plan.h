@@ -32,7 +32,9 @@ enum gr_operation {
   GR_OPERATION_COPY,
   GR_OPERATION_FILL,
   GR_OPERATION_KERNEL,
-  GR_OPERATION_EMPTY, /* barriers and no_ops: one empty node that joins what comes before it */
+  GR_OPERATION_EMPTY,  /* barriers and no_ops: one empty node that joins what comes before it */
+  GR_OPERATION_LAUNCH, /* a kernel of the user's own */
+  GR_OPERATION_HOST,   /* a function on the CPU */
 };
 
 struct gr_step {
@@ -128,6 +130,28 @@ void gr_plan_fill_box(const struct gr_plan *plan, uint32_t step, struct gr_fill_
  * a frame without addresses (to count launches). `scratch` is the base of the device region or null. */
 void gr_plan_frame(const struct gr_plan *plan, uint32_t step, void *const *buffer_addresses, void *device_region,
                    struct gr_kernel_frame *frame);
+
+/* One argument of a launch or of a host function. */
+struct gr_call_argument {
+  const struct gr_declared_parameter *parameter;
+  void *data;             /* of a buffer: its address, from the addresses given; null for a scalar */
+  struct gr_element bits; /* of a scalar, in the parameter's type */
+  uint64_t element_count; /* 1 for a scalar */
+  const uint64_t *shape;  /* [rank] */
+  uint32_t rank;
+  uint32_t buffer_index; /* UINT32_MAX for a scalar */
+  uint64_t offset_bytes; /* of the first element in its buffer */
+};
+/* Null unless the step is a launch. */
+const struct gr_declared_kernel *gr_plan_declared(const struct gr_plan *plan, uint32_t step);
+const struct gr_launch *gr_plan_launch(const struct gr_plan *plan, uint32_t step);
+/* Null unless the step is a host function. */
+const struct gr_function *gr_plan_function(const struct gr_plan *plan, uint32_t step);
+/* Of a launch or a host function. `buffer_addresses` as for gr_plan_frame; null gives none. */
+uint32_t gr_plan_argument_count(const struct gr_plan *plan, uint32_t step);
+void gr_plan_argument(const struct gr_plan *plan, uint32_t step, uint32_t index, void *const *buffer_addresses,
+                      struct gr_call_argument *argument);
+
 /* A gr_error with node, file and line of a step. Returns `status`. */
 __attribute__((format(printf, 5, 6))) enum gr_status gr_plan_error(const struct gr_plan *plan, uint32_t step,
                                                                    struct gr_error *error, enum gr_status status,

@@ -13,7 +13,10 @@ const char *gr_plan_operation_name(uint8_t operation) {
     case GR_OPERATION_FILL:
       return "fill";
     case GR_OPERATION_KERNEL:
+    case GR_OPERATION_LAUNCH:
       return "kernel";
+    case GR_OPERATION_HOST:
+      return "host";
     case GR_OPERATION_EMPTY:
       break;
   }

@@ -39,6 +39,8 @@ static void show_operation(const struct gr_plan *plan, uint32_t step, struct gr_
   const struct gr_node *node = &plan->pipeline->nodes[plan->steps[step].node_index];
   gr_text_append_text(out, gr_node_kind_name((enum gr_node_kind)node->kind));
   if (node->kind == GR_NODE_KERNEL) gr_text_append_format(out, " %s", node->kernel.kernel->name);
+  if (node->kind == GR_NODE_LAUNCH) gr_text_append_format(out, " %s", node->launch.kernel->name);
+  if (node->kind == GR_NODE_HOST) gr_text_append_format(out, " %s", node->host.function->entry);
   if (node->is_no_op) gr_text_append_text(out, " (no_op)");
 }
 

@@ -74,6 +74,48 @@ void gr_plan_frame(const struct gr_plan *plan, uint32_t step, void *const *buffe
   }
 }
 
+const struct gr_declared_kernel *gr_plan_declared(const struct gr_plan *plan, uint32_t step) {
+  const struct gr_node *node = node_of(plan, step);
+  return node->kind == GR_NODE_LAUNCH ? node->launch.kernel : NULL;
+}
+
+const struct gr_launch *gr_plan_launch(const struct gr_plan *plan, uint32_t step) {
+  const struct gr_node *node = node_of(plan, step);
+  return node->kind == GR_NODE_LAUNCH ? node->launch.launch : NULL;
+}
+
+const struct gr_function *gr_plan_function(const struct gr_plan *plan, uint32_t step) {
+  const struct gr_node *node = node_of(plan, step);
+  return node->kind == GR_NODE_HOST ? node->host.function : NULL;
+}
+
+uint32_t gr_plan_argument_count(const struct gr_plan *plan, uint32_t step) {
+  const struct gr_node *node = node_of(plan, step);
+  if (node->kind == GR_NODE_HOST) return node->host.parameter_count;
+  return node->kind == GR_NODE_LAUNCH ? node->launch.kernel->parameter_count : 0;
+}
+
+void gr_plan_argument(const struct gr_plan *plan, uint32_t step, uint32_t index, void *const *buffer_addresses,
+                      struct gr_call_argument *argument) {
+  const struct gr_node *node = node_of(plan, step);
+  bool is_host = node->kind == GR_NODE_HOST;
+  uint32_t first = is_host ? node->host.first_argument : node->launch.first_argument;
+  const struct gr_declared_parameter *parameters = is_host ? node->host.parameters : node->launch.kernel->parameters;
+  const struct gr_argument *from = &plan->pipeline->arguments[first + index];
+  *argument = (struct gr_call_argument){
+      .parameter = &parameters[index], .bits = from->element, .element_count = 1, .buffer_index = UINT32_MAX};
+  if (parameters[index].access == GR_ACCESS_NONE) return;
+  const struct gr_reference *reference = &plan->pipeline->references[from->reference_index];
+  argument->bits = (struct gr_element){0};
+  argument->element_count = reference->element_count;
+  argument->rank = reference->rank;
+  argument->shape = reference->extents;
+  argument->buffer_index = reference->buffer_index;
+  argument->offset_bytes = reference->offset_bytes;
+  char *base = buffer_addresses ? buffer_addresses[reference->buffer_index] : NULL;
+  argument->data = base ? base + reference->offset_bytes : NULL;
+}
+
 enum gr_status gr_plan_error(const struct gr_plan *plan, uint32_t step, struct gr_error *error, enum gr_status status,
                              const char *format, ...) {
   if (!error) return status;

@@ -55,6 +55,8 @@ static enum gr_status check_levels(const struct gr_plan *plan, uint32_t *in_leve
 static uint8_t operation_of(const struct gr_node *node) {
   if (node->is_no_op || node->kind == GR_NODE_BARRIER) return GR_OPERATION_EMPTY;
   if (node->kind == GR_NODE_COPY) return GR_OPERATION_COPY;
+  if (node->kind == GR_NODE_LAUNCH) return GR_OPERATION_LAUNCH;
+  if (node->kind == GR_NODE_HOST) return GR_OPERATION_HOST;
   return node->kind == GR_NODE_FILL ? GR_OPERATION_FILL : GR_OPERATION_KERNEL;
 }
 

@@ -50,7 +50,8 @@ code() {
 # What a file may include in quotes: prefixes of paths from the root of the
 # workspace. The first line that fits the file counts.
 arrows='
-engine/kernel.                 engine/kernel.h
+engine/graphrun/
+engine/kernel.                 engine/kernel.h engine/graphrun/kernel.h
 engine/base/                   engine/base/
 engine/document/               engine/base/ engine/document/
 engine/pipeline/               engine/base/ engine/document/ engine/pipeline/ engine/kernel.h

@@ -202,6 +202,8 @@ static enum gr_status make_work(struct gr_executable *executable, uint32_t step,
       return make_fill(executable, step, work, error);
     case GR_OPERATION_KERNEL:
       return make_kernel(executable, step, work, error);
+    case GR_OPERATION_LAUNCH:
+    case GR_OPERATION_HOST:
     case GR_OPERATION_EMPTY:
       break;
   }

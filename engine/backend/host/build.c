@@ -153,6 +153,9 @@ static bool make_work(struct gr_executable *executable, uint32_t step, struct ho
     case GR_OPERATION_KERNEL:
       task->work = make_call(executable, step, &task->kind);
       break;
+    case GR_OPERATION_LAUNCH:
+    case GR_OPERATION_HOST:
+      return false;
   }
   return task->work != NULL;
 }
